@@ -2,72 +2,23 @@
 import random
 
 from small_problem import prepare, write_csv
+from support.decks import deck_text
 
 # The loss of this run is low long before the learning rate, which grows for half of the run, is too large.
-DECK = """[run]
-peak_flops = 1e12
-name = "rewind"
-epochs = 20
-[data]
-train = "train.h5"
-test = "test.h5"
-batch = 96
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [32, 16]
-loss = "cross_entropy"
-[precision]
-compute = "fp32"
-[precision.scaler]
-max_consecutive_skips = 4
-[optimizer]
-type = "sgd"
-lr = 0.1
-[schedule]
-type = "linear"
-warmup = 200
-[checkpoint]
-every = 20
-[health]
-on_divergence = "rewind"
-loss_factor = 4
-rewind_lr_factor = 0.25
-"""
+DECK = deck_text(run=dict(name="rewind", epochs=20), data=dict(train="train.h5", test="test.h5", batch=96, normalize="standard"),
+                 model=dict(type="mlp", hidden=[32, 16], loss="cross_entropy"), precision=dict(compute="fp32"),
+                 precision__scaler=dict(max_consecutive_skips=4), optimizer=dict(type="sgd", lr=0.1),
+                 schedule=dict(type="linear", warmup=200), checkpoint=dict(every=20),
+                 health=dict(on_divergence="rewind", loss_factor=4, rewind_lr_factor=0.25))
 
 
 # Targets that half has no room for: its head overflows at every loss scale, once it has learned enough.
-LARGE_TARGETS = """[run]
-peak_flops = 1e12
-name = "large-targets"
-epochs = 20
-[data]
-train = "large-train.h5"
-test = "large-test.h5"
-batch = 96
-[model]
-type = "mlp"
-hidden = [16]
-loss = "mse"
-[precision]
-compute = "fp32"
-[precision.scaler]
-max_consecutive_skips = 4
-initial_scale = 1
-min_scale = 1e-6
-[optimizer]
-type = "adam"
-lr = 3
-[schedule]
-type = "linear"
-warmup = 20
-[checkpoint]
-every = 20
-[health]
-on_divergence = "rewind"
-exploding_norm = 0
-high_norm = 0
-"""
+LARGE_TARGETS = deck_text(run=dict(name="large-targets", epochs=20),
+                          data=dict(train="large-train.h5", test="large-test.h5", batch=96),
+                          model=dict(type="mlp", hidden=[16], loss="mse"), precision=dict(compute="fp32"),
+                          precision__scaler=dict(max_consecutive_skips=4, initial_scale=1, min_scale=1e-6),
+                          optimizer=dict(type="adam", lr=3), schedule=dict(type="linear", warmup=20), checkpoint=dict(every=20),
+                          health=dict(on_divergence="rewind", exploding_norm=0, high_norm=0))
 
 RATE, HEAD = "deck.toml", "large.toml"
 # Ten divergences: the deck, ranks, and what makes a rate too large or a type too small.
@@ -105,4 +56,4 @@ def prepare_cases(command):
     command.must("prepare", "csv", "test.csv", "--label", "class", "--out", "test.h5")
     write_large_targets(command, "large-train", 2000, 1)
     write_large_targets(command, "large-test", 500, 2)
-    (command.folder / HEAD).write_text(LARGE_TARGETS, encoding="utf-8")
+    command.write(HEAD, LARGE_TARGETS)

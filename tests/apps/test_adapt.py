@@ -1,45 +1,25 @@
 """Runs with precision.adapt put what overflows in half into float and slow down a loss scale that climbs too often, alike on
-all ranks; one that is stopped and gone on with in between ends with the same bits.
-
-usage: test_adapt.py MYLOS [--full]
-"""
+all ranks; one that is stopped and gone on with in between ends with the same bits."""
 import math
 import shutil
 import sys
-import tempfile
 
-import h5py
 
 from amended_runs import Bench, amendments_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
 from rewind_cases import HEAD, RATE, prepare_cases
 from small_problem import write_csv
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
+from support.decks import deck_text
 from support.run_folders import events_of, last_checkpoint, rows_without_times
 from test_report import report
 
 ADAPT = ["precision.adapt=true", "precision.adaptation.types=[\"fp16\"]", "precision.compute=fp16"]
 
 # Inputs that half holds just so, and not their weighted sums, from the first step on.
-LARGE_INPUTS = """[run]
-peak_flops = 1e12
-name = "large-inputs"
-epochs = 20
-[data]
-train = "far-train.h5"
-test = "far-test.h5"
-batch = 96
-[model]
-type = "mlp"
-hidden = [64, 16]
-norm = "layernorm"
-loss = "cross_entropy"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 0.01
-[health]
-vanishing_norm = 0
-"""
+LARGE_INPUTS = deck_text(run=dict(name="large-inputs", epochs=20), data=dict(train="far-train.h5", test="far-test.h5", batch=96),
+                         model=dict(type="mlp", hidden=[64, 16], norm="layernorm", loss="cross_entropy"),
+                         precision=dict(compute="fp32"), optimizer=dict(lr=0.01), health=dict(vanishing_norm=0))
 INPUTS = "far.toml"
 FAR = ["precision.scaler.initial_scale=1024"]  # of the half that it adapts from
 
@@ -55,8 +35,7 @@ REPRODUCIBLE = ["run.reproducible=true", "data.micro_batch=24"]
 
 
 def deck_of(path):
-    with h5py.File(path, "r") as file:
-        return file["deck"][()].decode()
+    return read_data(path, "deck").decode()
 
 
 def changes_of(command, folder):
@@ -141,7 +120,7 @@ def check_growth(command):
     rows = rows_without_times(command, "growth", "history.csv")
     assert overflows(rows[100:200]) > 10 > overflows(rows[-500:]), (overflows(rows[100:200]), overflows(rows[-500:]))
     assert f"growth_interval = {changes[-1]['growth_interval']}" in deck_of(last_checkpoint(command, "growth"))
-    amended = (command.folder / "growth" / "amended.toml").read_text(encoding="utf-8")
+    amended = command.text("growth/amended.toml")
     assert f"growth_interval = {changes[-1]['growth_interval']}" in amended
 
 
@@ -237,43 +216,36 @@ def check_given_up(command):
 def prepare_far(command):
     for name, samples, seed in (("far-train", 2000, 1), ("far-test", 1000, 2)):
         write_csv(command.folder / "near.csv", samples, seed)
-        lines = (command.folder / "near.csv").read_text(encoding="utf-8").splitlines()
+        lines = command.text("near.csv").splitlines()
         with open(command.folder / f"{name}.csv", "w", encoding="utf-8") as file:
             file.write(lines[0] + "\n")
             for line in lines[1:]:
                 *near, label = line.split(",")
                 file.write(",".join(f"{6.4e4 * math.tanh(2 * float(x)):.1f}" for x in near) + f",{label}\n")
         command.must("prepare", "csv", f"{name}.csv", "--label", "class", "--out", f"{name}.h5")
-    (command.folder / INPUTS).write_text(LARGE_INPUTS, encoding="utf-8")
+    command.write(INPUTS, LARGE_INPUTS)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare_cases(command)
-        prepare_far(command)
-        decided = check_head(command)
-        far = check_inputs(command)
-        check_growth(command)
-        check_float_run(command)
-        check_ranks(command, (HEAD, []))
-        check_pieces(command, "head", 97)
-        check_pieces(command, "growth", PIECE)
-        check_stops(command, "head", decided)
-        check_from_before(command, "head", decided)
-        check_killed(command, "far")
-        check_with_rewind(command)
-        check_given_up(command)
-        check_end(command)
-        if "--full" not in sys.argv:
-            return
+def check_decisions(command, full):
+    """Where they are made, and starts that end around them."""
+    decided = check_head(command)
+    far = check_inputs(command)
+    check_stops(command, "head", decided)
+    check_from_before(command, "head", decided)
+    if full:
+        check_stops(command, "far", far)
+
+
+def check_more(command, full):
+    if full:
         check_ranks(command, (RATE, CLIMBING))
         check_pieces(command, "far", 29)
         check_pieces(command, "stubborn", 250)
-        check_stops(command, "far", far)
         check_stops(command, "growth", 200)
         check_from_before(command, "growth", 200)
         check_killed(command, "head")
 
 
-main()
+run_cases(prepare_cases, prepare_far, check_decisions, check_growth, check_float_run, (check_ranks, (HEAD, [])),
+          (check_pieces, "head", 97), (check_pieces, "growth", PIECE), (check_killed, "far"), check_with_rewind, check_given_up,
+          check_end, check_more)

@@ -1,33 +1,17 @@
-"""Networks of many more gradient buckets than are in flight at one time: they train, on memory for a window of buckets.
-
-usage: test_buckets.py MYLOS REPOSITORY
-"""
-import json
+"""Networks of many more gradient buckets than are in flight at one time: they train, on memory for a window of buckets."""
 import math
 import pathlib
 import re
-import sys
-import tempfile
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 from support.run_folders import datasets, last_checkpoint
 
 WINDOW = 4  # buckets in flight
 WIDTH, INPUTS, CLASSES = 16, 32, 4
-MLP = f"""[run]
-peak_flops = 1e12
-name = "deep"
-steps = 4
-log_every = 1
-[data]
-train = "samples.h5"
-batch = 24
-[model]
-hidden = [{", ".join([str(WIDTH)] * 40)}]
-[precision]
-compute = "fp32"
-"""
+MLP = deck_text(run=dict(name="deep", steps=4, log_every=1), data=dict(train="samples.h5", batch=24),
+                model=dict(hidden=[WIDTH] * 40), precision=dict(compute="fp32"))
 # Layers of 700 x 700: each has 1.9 MiB of float gradients.
 WIDE = ["model.hidden=[700, 700, 700, 700, 700, 700]", "data.batch=6"]
 WIDER = ["model.hidden=[4000, 4000, 4000]", "data.batch=6"]
@@ -46,7 +30,7 @@ def padded(elements, multiple):
 
 
 def check_plan(command, ranks, precision, bucket, expected):
-    plan = json.loads(command.plan("deep.toml", "--json", "--ranks", ranks, precision, bucket).stdout)
+    plan = command.plan_json("deep.toml", "--ranks", ranks, precision, bucket)
     planned = next(entry["bytes"] for entry in plan["memory"] if entry["name"] == "communication")
     assert planned == expected, f"{ranks} ranks, {precision}, {bucket}: {planned} bytes are planned, not {expected}"
 
@@ -80,7 +64,7 @@ def check_size_of_buckets(command):
                                  ([*WIDE, "precision.compute=bf16"], 1 << 20, 3),
                                  ([*WIDE, "communication.bucket=3 MB"], 3_000_000, 3), ([EACH_LAYER], 64, 41)):
         for ranks in 1, 3:
-            plan = json.loads(command.plan("deep.toml", *words, "--json", "--ranks", ranks).stdout)
+            plan = command.plan_json("deep.toml", *words, "--ranks", ranks)
             assert (plan["bucket_bytes"], plan["buckets"]) == (size, buckets), (words, plan["bucket_bytes"], plan["buckets"])
     said = r"communication\.bucket: 1 MiB; gradients are reduced in 6 buckets$"
     table, alone = (command.plan("deep.toml", *WIDE, "--ranks", ranks).stdout for ranks in (2, 1))
@@ -98,7 +82,7 @@ def check_changed_size(command):
     train("changed", ONE_BUCKET, "run.steps=1")
     train("changed", AUTOMATIC, "run.steps=2", "--restart", "auto")
     assert train("changed", 'communication.bucket="3 MB"', "--restart", "auto") == whole
-    plans = [json.loads((command.folder / folder / "plan.json").read_text()) for folder in ("whole", "changed")]
+    plans = [command.document(f"{folder}/plan.json") for folder in ("whole", "changed")]
     assert [plan["buckets"] for plan in plans] == [6, 3], plans
     print("one bucket, then six, then three: the weights of six")
 
@@ -108,23 +92,16 @@ def check_deep_gpt(command, repository):
     deck = pathlib.Path(repository, "inputs/gpt2_1558m.toml")
     command.must("train", deck, "model.width=50", "model.context=16", "data.train=tokens.h5", "data.batch=4",
                  "data.micro_batch=2", EACH_LAYER, "schedule.warmup=1", "run.steps=3", "run.log_every=1", "run.folder=gpt", ranks=2)
-    lines = (command.folder / "gpt/history.csv").read_text().splitlines()[1:]
+    lines = command.text("gpt/history.csv").splitlines()[1:]
     losses = [float(line.split(",")[2]) for line in lines]
     assert len(losses) == 3 and all(math.isfinite(loss) for loss in losses), lines
     print(f"48 layers of a GPT on 2 ranks: losses {losses}")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare_random(command, samples=96, characters=4000)
-        (command.folder / "deep.toml").write_text(MLP, encoding="utf-8")
-        for ranks, precision in (2, "fp32"), (3, "bf16"), (4, "fp16"):
-            check_plans(command, ranks)
-            check_weights(command, ranks, precision)
-        check_size_of_buckets(command)
-        check_changed_size(command)
-        check_deep_gpt(command, sys.argv[2])
+def set_up(command):
+    prepare_random(command, samples=96, characters=4000)
+    command.write("deep.toml", MLP)
 
 
-main()
+run_cases(set_up, (check_plans, 2), (check_weights, 2, "fp32"), (check_plans, 3), (check_weights, 3, "bf16"), (check_plans, 4),
+          (check_weights, 4, "fp16"), check_size_of_buckets, check_changed_size, check_deep_gpt, arguments=["repository"])

@@ -20,6 +20,7 @@ import numpy
 
 from process_peaks import peaks_of
 from support.command import Command
+from support.data_files import write_data
 from support.decks import sections_text
 
 MEBIBYTE = 1 << 20
@@ -106,9 +107,7 @@ class Edge:
         def write(folder):
             tokens = numpy.random.default_rng(3).integers(0, 90, count).astype("u2")
             for name in ("train", "test"):
-                with h5py.File(folder / f"{name}.h5", "w") as file:
-                    file["tokens"] = tokens[:count if name == "train" else 5000]
-                    file.attrs["vocabulary"] = 90
+                write_data(folder / f"{name}.h5", tokens=tokens[:count if name == "train" else 5000], vocabulary=90)
         self.write = write
         heads = self.source.choice([1, 4])
         self.set(model={"type": "gpt", "layers": self.source.randint(1, 6), "heads": heads, "width": 32 * heads, "context": 64},
@@ -196,7 +195,7 @@ class Judge:
         self.edge = edge
         self.command = Command(os.path.abspath(program), folder)
         edge.write(self.command.folder)
-        (self.command.folder / "deck.toml").write_text(edge.text(), encoding="utf-8")
+        self.command.write("deck.toml", edge.text())
 
     def run(self, name, mebibytes):
         budget = f'memory.budget="{mebibytes} MiB"'

@@ -5,7 +5,6 @@ usage: test_budgets.py MYLOS [--seed N] [--full] [--only NUMBER]
 Each deck is planned, and then run with a budget that leaves MARGIN beside what the plan must have: the peak of every rank
 (ru_maxrss, what VmHWM is) is at most that budget, and at most the plan and 1 %.
 """
-import json
 import math
 import os
 import random
@@ -13,11 +12,11 @@ import sys
 import tempfile
 import time
 
-import h5py
 import numpy
 
 from process_peaks import peaks_of
 from support.command import Command
+from support.data_files import write_data
 from support.decks import sections_text
 
 MEBIBYTE = 1 << 20
@@ -138,7 +137,7 @@ def decks(seed, convolutions, others):
         yield plain_network(random.Random(f"{seed} other {number}"))
 
 
-def write_data(command, deck):
+def prepare_data(command, deck):
     source = numpy.random.default_rng(1)
     batch = deck.data["batch"]
     if deck.model["type"] == "gpt":
@@ -149,19 +148,17 @@ def write_data(command, deck):
         return
     columns = math.prod(deck.data["shape"]) if "shape" in deck.data else 20
     for name, samples in (("train", 3 * batch), ("test", batch + batch // 2 + 1)):
-        with h5py.File(command.folder / f"{name}.h5", "w") as file:
-            file.attrs["classes"] = 3
-            file["inputs"] = source.standard_normal((samples, columns), dtype="f4")
-            file["labels"] = source.integers(0, 3, samples).astype("i4")
+        write_data(command.folder / f"{name}.h5", classes=3, inputs=source.standard_normal((samples, columns), dtype="f4"),
+                   labels=source.integers(0, 3, samples).astype("i4"))
 
 
 def judge(program, deck):
     """The share of its plan that the largest rank took, and of its budget."""
     with tempfile.TemporaryDirectory() as folder:
         command = Command(os.path.abspath(program), folder)
-        write_data(command, deck)
-        (command.folder / "deck.toml").write_text(deck.text("run"), encoding="utf-8")
-        plan = json.loads(command.plan("deck.toml", "--json", "--ranks", deck.ranks).stdout)
+        prepare_data(command, deck)
+        command.write("deck.toml", deck.text("run"))
+        plan = command.plan_json("deck.toml", "--ranks", deck.ranks)
         whole = plan["rank_bytes"] - plan["checkpoint_copy_bytes"]
         budget = whole + MARGIN
         result, peaks = peaks_of(command, deck.ranks, "train", "deck.toml", f'memory.budget="{budget} B"')

@@ -1,38 +1,17 @@
 """What computes a run: the instructions of the deck, engines by the table or measured, the same at a restart, and a word
-where it cannot be the same.
-
-usage: test_engines.py MYLOS
-"""
+where it cannot be the same."""
 import json
 import re
-import sys
-import tempfile
 
-import h5py
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
+from support.decks import deck_text
 from support.run_folders import compare, last_checkpoint
 
-GPT = """[run]
-peak_flops = 1e12
-name = "gpt"
-steps = 8
-log_every = 1
-[data]
-train = "tokens.h5"
-batch = 6
-micro_batch = 3
-[model]
-type = "gpt"
-layers = 2
-heads = 4
-width = 64
-context = 48
-dropout = 0.1
-[optimizer]
-lr = 3e-3
-"""
+GPT = deck_text(run=dict(name="gpt", steps=8, log_every=1), data=dict(train="tokens.h5", batch=6, micro_batch=3),
+                model=dict(type="gpt", layers=2, heads=4, width=64, context=48, dropout=0.1), optimizer=dict(lr=3e-3))
 
 # Of the first step's loss, from equal weights, relative. Every activation passes some ten roundings to its type, whose
 # errors are as often up as down; the sums behind them are float. The loss is a mean over hundreds of tokens.
@@ -41,11 +20,11 @@ AS_BEFORE = "sums may be rounded differently"
 
 
 def losses(command, folder):
-    return [float(line.split(",")[2]) for line in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
+    return [float(line.split(",")[2]) for line in command.text(f"{folder}/history.csv").splitlines()[1:]]
 
 
 def plan_of(command, folder):
-    return json.loads((command.folder / folder / "plan.json").read_text())
+    return command.document(f"{folder}/plan.json")
 
 
 def engines_of(plan):
@@ -53,8 +32,9 @@ def engines_of(plan):
             for product in plan["products"]}
 
 
-def check_each_target(command, here):
+def check_each_target(command):
     """Restarted and recomputed bitwise under each target; two targets within rounding."""
+    here = command.instructions()
     for compute in ("fp32", "bf16"):
         first = {}
         for target in here:
@@ -68,8 +48,7 @@ def check_each_target(command, here):
             for folder in (parts, lean):
                 compare(last_checkpoint(command, whole), last_checkpoint(command, folder), folder)
             assert plan_of(command, whole)["instructions"].split(",")[0] == target
-            with h5py.File(last_checkpoint(command, whole)) as file:
-                stored = json.loads(file["/plan/list"][()])
+            stored = json.loads(read_data(last_checkpoint(command, whole), "/plan/list"))
             assert engines_of(stored) == engines_of(plan_of(command, whole))
             first[target] = losses(command, whole)[0]
         spread = (max(first.values()) - min(first.values())) / max(first.values())
@@ -80,8 +59,9 @@ def check_each_target(command, here):
         assert weights[0] != weights[1], "the targets are not used"
 
 
-def check_other_target(command, here):
+def check_other_target(command):
     """A restart by other instructions goes on, and says so; so does an evaluation."""
+    here = command.instructions()
     train = ["train", "gpt.toml", "run.folder=moved"]
     command.must(*train, f"kernels.instructions={here[-1]}", "--stop-after", 3, code=85)
     output = command.must(*train, f"kernels.instructions={here[0]}", "--restart", "latest").stdout
@@ -110,7 +90,7 @@ def check_measured(command):
     # The choice of another machine: every product by the engine that is not this one's choice.
     for product in plan["products"]:
         product["engine"] = "tiles" if product["engine"] == "onednn" else "onednn"
-    (command.folder / "turned.json").write_text(json.dumps(plan), encoding="utf-8")
+    command.write("turned.json", json.dumps(plan))
     for ranks in (1, 2):
         whole, parts = f"turned-whole-{ranks}", f"turned-parts-{ranks}"
         for folder, stop in ((whole, []), (parts, ["--stop-after", 3])):
@@ -141,15 +121,16 @@ def check_hostile_plan(command):
     for key, value in {"engine": "fastest", "m": -1, "k": 1e300, "n": 0, "form": "w", "stored": "int32"}.items():
         hostile = json.loads(json.dumps(plan))
         hostile["products"][1][key] = value
-        (command.folder / "hostile.json").write_text(json.dumps(hostile), encoding="utf-8")
+        command.write("hostile.json", json.dumps(hostile))
         command.must_refuse(["train", "gpt.toml", "run.folder=hostile", "--plan", "hostile.json"], "plan-mismatch",
                             f"hostile.json: products[1].{key}")
     assert not (command.folder / "hostile").exists()
 
 
-def check_bad_input(command, here):
+def check_bad_input(command):
+    here = command.instructions()
     lacking = next(name for name in ("neon", "sve", "avx512-bf16", "avx2") if name not in here)
-    (command.folder / "lacking.toml").write_text(GPT + f'[kernels]\ninstructions = "{lacking}"\n', encoding="utf-8")
+    command.write("lacking.toml", GPT + f'[kernels]\ninstructions = "{lacking}"\n')
     line = GPT.count("\n") + 2
     for arguments in (["train", "lacking.toml"], ["train", "lacking.toml", "--check"], ["plan", "lacking.toml"]):
         result = command.run(*arguments)
@@ -164,7 +145,7 @@ def check_bad_input(command, here):
 def check_products(command):
     """The table of a plan names the engine of each product, as plan.json does."""
     table = command.must("plan", "gpt.toml", "--products").stdout
-    plan = json.loads(command.must("plan", "gpt.toml", "--json").stdout)
+    plan = command.json("plan", "gpt.toml", "--json")
     rows = re.findall(r"^  (\S+(?: and \d+ more)?) +(y|dW|dx) *(\S*) +(\d+) +(\d+) +(\d+) +(\S+)(?: to (\S+))? +(\S+) +(\d+) "
                       r"+([\d.]+)$", table, re.M)
     shown = {(form, int(m), int(n), int(k), of, to or of): engine
@@ -176,13 +157,9 @@ def check_products(command):
     assert abs(total - expected) <= 0.01 * expected, (total, expected)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare_random(mylos, samples=64, characters=20000)
-    (mylos.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
-    targets = mylos.instructions()
-    for check in (lambda: check_bad_input(mylos, targets), lambda: check_products(mylos),
-                  lambda: check_each_target(mylos, targets), lambda: check_other_target(mylos, targets),
-                  lambda: check_measured(mylos), lambda: check_hostile_plan(mylos)):
-        check()
-    print(f"products under {', '.join(targets)} and by measured engines: as they should be")
+def set_up(command):
+    prepare_random(command, samples=64, characters=20000)
+    command.write("gpt.toml", GPT)
+
+
+run_cases(set_up, check_bad_input, check_products, check_each_target, check_other_target, check_measured, check_hostile_plan)

@@ -1,67 +1,30 @@
-"""What `mylos plan` says before a run is what the run takes, and recomputation changes no bit of its losses.
-
-usage: test_plan.py MYLOS [--full]
-"""
+"""What `mylos plan` says before a run is what the run takes, and recomputation changes no bit of its losses."""
 import json
 import re
-import sys
-import tempfile
 
 import h5py
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 from support.refusal import require_refusal
 
 MEBIBYTE = 1 << 20
 HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction
 
-MLP = """
-[run]
-name = "mlp"
-steps = 2
-log_every = 1
-[data]
-train = "samples.h5"
-test = "samples.h5"
-batch = {batch}
-[model]
-hidden = [{hidden}]
-activation = "gelu"
-norm = "layernorm"
-dropout = 0.1
-[precision]
-compute = "{compute}"
-"""
-
-GPT = """
-[run]
-name = "gpt"
-steps = 3
-log_every = 1
-[data]
-train = "tokens.h5"
-batch = {batch}
-micro_batch = {micro_batch}
-[model]
-type = "gpt"
-layers = {layers}
-heads = 4
-width = {width}
-context = {context}
-dropout = 0.1
-[precision]
-compute = "{compute}"
-"""
-
 
 def mlp(layers, width, batch, compute):
-    return MLP.format(hidden=", ".join([str(width)] * layers), batch=batch, compute=compute)
+    return deck_text(run=dict(peak_flops=None, name="mlp", steps=2, log_every=1),
+                     data=dict(train="samples.h5", test="samples.h5", batch=batch),
+                     model=dict(hidden=[width] * layers, activation="gelu", norm="layernorm", dropout=0.1),
+                     precision=dict(compute=compute))
 
 
 def gpt(layers, width, context, batch, compute, micro_batch=0):
-    return GPT.format(layers=layers, width=width, context=context, batch=batch, compute=compute,
-                      micro_batch=micro_batch)
+    return deck_text(run=dict(peak_flops=None, name="gpt", steps=3, log_every=1),
+                     data=dict(train="tokens.h5", batch=batch, micro_batch=micro_batch),
+                     model=dict(type="gpt", layers=layers, heads=4, width=width, context=context, dropout=0.1),
+                     precision=dict(compute=compute))
 
 
 # Name -> deck, ranks. All are so large that what is set aside for libraries is less than a tenth.
@@ -85,20 +48,8 @@ FULL = {
     "large-gpt-bf16": (gpt(12, 256, 256, 48, "bf16"), 1),
     "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
 }
-SQUARE = """
-[run]
-name = "square"
-steps = 1
-[data]
-train = "elsewhere.h5"
-batch = 8192
-[model]
-hidden = [4096, 4096]
-inputs = 4096
-outputs = 4096
-[precision]
-compute = "{compute}"
-"""
+SQUARE = deck_text(run=dict(peak_flops=None, name="square", steps=1), data=dict(train="elsewhere.h5", batch=8192),
+                   model=dict(hidden=[4096, 4096], inputs=4096, outputs=4096), precision=dict(compute="{compute}"))
 SMALL = gpt(6, 128, 64, 12, "bf16")  # where its memory is not compared with the process's
 SHARES = (1.0, 0.6, 0.35, 0.2)  # of the activations of keeping all
 SAMPLE_SHARES = (1.0, 0.4)
@@ -124,7 +75,7 @@ def losses_of(folder):
 
 def check_run(command, deck, ranks, plan, folder):
     """Trains by the plan; returns the losses."""
-    (command.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    command.write("plan.json", json.dumps(plan))
     budget = plan["budget_bytes"]
     result = command.must("train", deck, "--plan", "plan.json", f"run.folder={folder}",
                           f'memory.budget="{budget} B"', ranks=ranks, timeout=900)
@@ -149,7 +100,7 @@ def peak_of(output):
 
 def check_deck(command, name, text, ranks, shares):
     deck = f"{name}.toml"
-    (command.folder / deck).write_text(text, encoding="utf-8")
+    command.write(deck, text)
     keeping_all = plan_of(command, deck, ranks)
     fixed, activations = keeping_all["fixed_bytes"], keeping_all["activation_bytes"]
     expected = None
@@ -169,24 +120,24 @@ def check_deck(command, name, text, ranks, shares):
 
 def check_refusals(command):
     deck, ranks = SAMPLE["mlp-bf16"]
-    (command.folder / "refused.toml").write_text(deck, encoding="utf-8")
+    command.write("refused.toml", deck)
     for arguments in (["plan", "refused.toml"], ["train", "refused.toml", "run.folder=refused"]):
         command.must_refuse([*arguments, "memory.budget=20 MiB"], "does-not-fit", "20 MiB", "memory.budget = ", code=3)
         result = command.run(*arguments, "memory.recompute=[[0, 99]]")
         assert result.returncode == 2 and "0-99" in result.stderr, result.stderr
     assert not (command.folder / "refused").exists()
-    (command.folder / "plan.json").write_text("{}", encoding="utf-8")
+    command.write("plan.json", "{}")
     command.must_refuse(["train", "refused.toml", "run.folder=refused", "--plan", "plan.json"], "plan-mismatch", "plan.json: format")
 
 
 def check_restart(command):
     """A restart goes on with the plan of its checkpoint, or says why not."""
-    (command.folder / "restart.toml").write_text(SMALL, encoding="utf-8")
+    command.write("restart.toml", SMALL)
     train = ["train", "restart.toml", "run.folder=restarted"]
     command.must(*train, "--stop-after", "1", "memory.recompute=every 3", code=85)
-    before = json.loads((command.folder / "restarted/plan.json").read_text())
+    before = command.document("restarted/plan.json")
     output = command.must(*train, "--stop-after", "1", "--restart", "latest", "memory.recompute=every 3", code=85)
-    after = json.loads((command.folder / "restarted/plan.json").read_text())
+    after = command.document("restarted/plan.json")
     assert "made anew" not in output.stdout and before["operations"] == after["operations"], output.stdout
     output = command.must(*train, "--restart", "latest", "memory.recompute=none")
     assert re.search(r"made anew: .*\[memory\] has changed", output.stdout), output.stdout
@@ -195,24 +146,24 @@ def check_restart(command):
 
 
 def check_place(command):
-    (command.folder / "place.toml").write_text(FULL["gpt-bf16"][0], encoding="utf-8")
+    command.write("place.toml", FULL["gpt-bf16"][0])
     for arguments, on_node in ([], 4), (["--ranks-per-node", 2], 2), (["--ranks-per-node", 8], 4):
-        plan = json.loads(command.must("plan", "place.toml", "--json", "--ranks", 4, *arguments).stdout)
+        plan = command.json("plan", "place.toml", "--json", "--ranks", 4, *arguments)
         assert plan["ranks"] == 4 and plan["ranks_on_node"] == on_node, plan["ranks_on_node"]
         assert plan["node_bytes"] == on_node * plan["rank_bytes"]
 
 
 def times_of(command, folder):
-    cost = json.loads((command.folder / folder / "plan.json").read_text())["cost"]
+    cost = command.document(f"{folder}/plan.json")["cost"]
     return cost["times"], [block["forward_time_ms"] for block in cost["blocks"]]
 
 
 def check_times(command):
     """Times are measured once, where something is recomputed or the deck says so, and go with the run."""
-    (command.folder / "times.toml").write_text(SMALL, encoding="utf-8")
+    command.write("times.toml", SMALL)
     modelled = plan_of(command, "times.toml", 1)
     assert modelled["cost"]["times"] == "model", modelled["cost"]["times"]
-    measured = json.loads(command.must("plan", "times.toml", "--json", "memory.times=measure").stdout)
+    measured = command.json("plan", "times.toml", "--json", "memory.times=measure")
     assert measured["cost"]["times"] == "measured"
     blocks = measured["cost"]["blocks"]
     assert all(block["forward_time_ms"] > 0 and block["backward_time_ms"] > 0 for block in blocks)
@@ -239,11 +190,11 @@ def check_times(command):
 
 def check_device(command):
     """On a named device a step takes what its FLOPs and bytes take at the data sheet's rates."""
-    (command.folder / "square.toml").write_text(SQUARE.format(compute="bf16"), encoding="utf-8")
-    (command.folder / "float.toml").write_text(SQUARE.format(compute="fp32"), encoding="utf-8")
+    command.write("square.toml", SQUARE.format(compute="bf16"))
+    command.write("float.toml", SQUARE.format(compute="fp32"))
 
     def plan_on(device, deck="square.toml", *overrides):
-        return json.loads(command.must("plan", deck, *overrides, "--device", device, "--json").stdout)
+        return command.json("plan", deck, *overrides, "--device", device, "--json")
 
     # A product has these FLOPs. A step has 8: three forward, five backward, as the first layer passes no gradient on.
     # Then it reads and writes each logit once, for the loss, and 28 bytes for each parameter, in 16 bits and in float.
@@ -274,21 +225,15 @@ def check_device(command):
     command.must_refuse(["plan", "square.toml", "data.batch=4000000", "--device", "v100-16gb"], "does-not-fit", "13.41 GiB", code=3)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    full = "--full" in sys.argv
-    prepare_random(mylos, samples=16384 if full else 1024, characters=200000)
-    check_refusals(mylos)
-    print("check_refusals passed", flush=True)
-    check_restart(mylos)
-    print("check_restart passed", flush=True)
-    check_place(mylos)
-    print("check_place passed", flush=True)
-    check_times(mylos)
-    print("check_times passed", flush=True)
-    check_device(mylos)
-    print("check_device passed", flush=True)
+def set_up(command, full):
+    prepare_random(command, samples=16384 if full else 1024, characters=200000)
+
+
+def check_decks(command, full):
     decks, budgets = (FULL, SHARES) if full else (SAMPLE, SAMPLE_SHARES)
     for key, (content, count) in decks.items():
-        check_deck(mylos, key, content, count, budgets)
+        check_deck(command, key, content, count, budgets)
         print(key, "passed", flush=True)
+
+
+run_cases(set_up, check_refusals, check_restart, check_place, check_times, check_device, check_decks)

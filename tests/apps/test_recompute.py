@@ -1,98 +1,48 @@
-"""Whatever is recomputed, 20 steps with dropout end with the same weights, moments and losses, bit for bit.
-
-usage: test_recompute.py MYLOS
-"""
+"""Whatever is recomputed, 20 steps with dropout end with the same weights, moments and losses, bit for bit."""
 import json
-import sys
-import tempfile
 
 import h5py
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text, layer
 
 DOES_NOT_FIT = 3
 
-GPT = """[run]
-peak_flops = 1e12
-name = "gpt"
-steps = 20
-log_every = 1
-[data]
-train = "tokens.h5"
-batch = 6
-micro_batch = {micro_batch}
-[model]
-type = "gpt"
-layers = 4
-heads = 4
-width = 64
-context = 48
-norm = "{norm}"
-dropout = 0.2
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 3e-3
-clip_norm = 1.0
-"""
 
-MLP = """[run]
-peak_flops = 1e12
-name = "mlp"
-steps = 20
-log_every = 1
-[data]
-train = "samples.h5"
-test = "samples.h5"
-batch = 64
-[model]
-hidden = [96, 96, 96, 96, 96, 96]
-activation = "gelu"
-norm = "layernorm"
-dropout = 0.2
-[precision]
-compute = "{compute}"
-"""
+def gpt(micro_batch, norm, compute):
+    return deck_text(run=dict(name="gpt", steps=20, log_every=1), data=dict(train="tokens.h5", batch=6, micro_batch=micro_batch),
+                     model=dict(type="gpt", layers=4, heads=4, width=64, context=48, norm=norm, dropout=0.2),
+                     precision=dict(compute=compute), optimizer=dict(lr=3e-3, clip_norm=1.0))
 
-# Skips over one and over several blocks, of which a group holds an end only.
-CHAIN = """[run]
-peak_flops = 1e12
-name = "chain"
-steps = 20
-log_every = 1
-[data]
-train = "samples.h5"
-test = "samples.h5"
-batch = 64
-micro_batch = {micro_batch}
-shape = [4, 4, 2]
-[model]
-type = "chain"
-layers = [
-  {{ kind = "conv", name = "stem", outputs = 8, kernel = 3, activation = "gelu" }},
-  {{ kind = "conv", name = "down", outputs = 16, kernel = 3, stride = 2, norm = "layernorm", activation = "relu", dropout = 0.2 }},
-  {{ kind = "conv", outputs = 16, kernel = 3, edges = "periodic", norm = "rmsnorm" }},
-  {{ kind = "add", skip_from = "down", activation = "silu" }},
-  {{ kind = "conv", name = "up", outputs = 8, kernel = 2, stride = 2, padding = 0, transposed = true }},
-  {{ kind = "concat", skip_from = "stem" }},
-  {{ kind = "concat", skip_from = "input" }},
-  {{ kind = "conv", outputs = 8, kernel = 3, groups = 2, activation = "relu" }},
-  {{ kind = "add", skip_from = "stem" }},
-  {{ kind = "dense" }},
-]
-[precision]
-compute = "{compute}"
-"""
+
+def mlp(compute):
+    return deck_text(run=dict(name="mlp", steps=20, log_every=1), data=dict(train="samples.h5", test="samples.h5", batch=64),
+                     model=dict(hidden=[96] * 6, activation="gelu", norm="layernorm", dropout=0.2), precision=dict(compute=compute))
+
+
+def chain(micro_batch, compute):
+    """Skips over one and over several blocks, of which a group holds an end only."""
+    layers = [layer("conv", name="stem", outputs=8, kernel=3, activation="gelu"),
+              layer("conv", name="down", outputs=16, kernel=3, stride=2, norm="layernorm", activation="relu", dropout=0.2),
+              layer("conv", outputs=16, kernel=3, edges="periodic", norm="rmsnorm"),
+              layer("add", skip_from="down", activation="silu"),
+              layer("conv", name="up", outputs=8, kernel=2, stride=2, padding=0, transposed=True),
+              layer("concat", skip_from="stem"), layer("concat", skip_from="input"),
+              layer("conv", outputs=8, kernel=3, groups=2, activation="relu"), layer("add", skip_from="stem"), layer("dense")]
+    return deck_text(run=dict(name="chain", steps=20, log_every=1),
+                     data=dict(train="samples.h5", test="samples.h5", batch=64, micro_batch=micro_batch, shape=[4, 4, 2]),
+                     model=dict(type="chain"), layers=layers, precision=dict(compute=compute))
+
 
 # Deck, the lists of groups that it can have, ranks.
 CASES = {
-    "gpt-bf16": (GPT.format(micro_batch=0, norm="layernorm", compute="bf16"), "[[0, 3], [4, 7]]", 1),
-    "gpt-fp16-2-ranks": (GPT.format(micro_batch=1, norm="rmsnorm", compute="fp16"), "[[1, 2], [5, 8]]", 2),
-    "mlp-fp32": (MLP.format(compute="fp32"), "[[0, 1], [2, 5]]", 1),
-    "chain-fp32": (CHAIN.format(micro_batch=0, compute="fp32"), "[[0, 4], [5, 9]]", 1),
-    "chain-bf16-2-ranks": (CHAIN.format(micro_batch=16, compute="bf16"), "[[1, 6], [7, 8]]", 2),
-    "mlp-bf16-3-ranks": (MLP.format(compute="bf16"), "[[3, 4]]", 3),
+    "gpt-bf16": (gpt(0, "layernorm", "bf16"), "[[0, 3], [4, 7]]", 1),
+    "gpt-fp16-2-ranks": (gpt(1, "rmsnorm", "fp16"), "[[1, 2], [5, 8]]", 2),
+    "mlp-fp32": (mlp("fp32"), "[[0, 1], [2, 5]]", 1),
+    "chain-fp32": (chain(0, "fp32"), "[[0, 4], [5, 9]]", 1),
+    "chain-bf16-2-ranks": (chain(16, "bf16"), "[[1, 6], [7, 8]]", 2),
+    "mlp-bf16-3-ranks": (mlp("bf16"), "[[3, 4]]", 3),
 }
 
 
@@ -118,10 +68,10 @@ def train_within(command, arguments, ranks):
 
 def check_case(command, name, text, groups, ranks):
     deck = f"{name}.toml"
-    (command.folder / deck).write_text(text, encoding="utf-8")
-    keeping_all = json.loads(command.plan(deck, "--json", "--ranks", ranks, "memory.recompute=none").stdout)
+    command.write(deck, text)
+    keeping_all = command.plan_json(deck, "--ranks", ranks, "memory.recompute=none")
     # A planned mixture of variants: what the least and the most bytes lie around.
-    smallest = json.loads(command.plan(deck, "--json", "--ranks", ranks, "memory.recompute=all").stdout)
+    smallest = command.plan_json(deck, "--ranks", ranks, "memory.recompute=all")
     middle = keeping_all["fixed_bytes"] + (keeping_all["activation_bytes"] + smallest["activation_bytes"]) // 2
     settings = {
         "none": ["memory.recompute=none"],
@@ -135,7 +85,7 @@ def check_case(command, name, text, groups, ranks):
     for key, overrides in settings.items():
         folder = f"{name}-{key}"
         train_within(command, ["train", deck, f"run.folder={folder}", *overrides], ranks)
-        operations.add(json.dumps(json.loads((command.folder / folder / "plan.json").read_text())["operations"]))
+        operations.add(json.dumps(command.document(f"{folder}/plan.json")["operations"]))
         state = state_of(command.folder / folder)
         expected = expected or state
         different = [part for part in expected if state.get(part) != expected[part]]
@@ -144,8 +94,8 @@ def check_case(command, name, text, groups, ranks):
     print(f"{name}: {len(expected)} parts equal under {len(operations)} lists of operations", flush=True)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare_random(mylos, samples=512, characters=20000)
-    for case, (content, lists, count) in CASES.items():
-        check_case(mylos, case, content, lists, count)
+def set_up(command):
+    prepare_random(command, samples=512, characters=20000)
+
+
+run_cases(set_up, *((check_case, case, *values) for case, values in CASES.items()))

@@ -1,41 +1,19 @@
 """run.reproducible: the same weights, losses and evaluations bit for bit on every number of ranks that it allows, and
-across restarts on others, with masters cut over ranks or not.
-
-usage: test_reproducible.py MYLOS [--full]
-"""
+across restarts on others, with masters cut over ranks or not."""
 import re
-import sys
-import tempfile
 
 from random_data import prepare_random
 from small_problem import DECK, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 from support.run_folders import compare, history_without_times, last_checkpoint
 
 REPRODUCIBLE = "[run]\nreproducible = true\nevaluate_every = 4\n"
 MLP = DECK.replace("[run]\n", REPRODUCIBLE).replace("batch = 48\n", "batch = 48\nmicro_batch = 3\n")
-GPT = """[run]
-peak_flops = 1e12
-reproducible = true
-name = "gpt"
-epochs = 1
-log_every = 1
-[data]
-train = "tokens.h5"
-batch = 8
-micro_batch = 1
-validation = 0.2
-[model]
-type = "gpt"
-layers = 1
-heads = 2
-width = 32
-context = 16
-dropout = 0.1
-[optimizer]
-lr = 3e-3
-clip_norm = 0.5
-"""
+GPT = deck_text(run=dict(reproducible=True, name="gpt", epochs=1, log_every=1),
+                data=dict(train="tokens.h5", batch=8, micro_batch=1, validation=0.2),
+                model=dict(type="gpt", layers=1, heads=2, width=32, context=16, dropout=0.1),
+                optimizer=dict(lr=3e-3, clip_norm=0.5))
 TYPES = ["fp32", "bf16", "fp16"]
 SHARD = ["optimizer.shard=state"]
 
@@ -120,22 +98,18 @@ def check_refusals(command):
         command.must_refuse(["train", "deck.toml", "run.steps=4", "run.folder=refused", *arguments], "keys-conflict", words, ranks=ranks)
 
 
-def main():
-    full = "--full" in sys.argv
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command, MLP.replace("epochs = 3\n", ""))
-        (command.folder / "gpt.toml").write_text(GPT.replace("epochs = 1\n", ""), encoding="utf-8")
-        lamb = MLP.replace("epochs = 3\n", "").replace("[optimizer]\n", '[optimizer]\ntype = "lamb"\n')
-        (command.folder / "lamb.toml").write_text(lamb, encoding="utf-8")
-        prepare_random(command, 8, 6000)
-        check_refusals(command)
-        check_without(command)
-        check_changes(command)
-        check_threads(command)
-        check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
-        check_ranks(command, "lamb.toml", 50 if full else 9, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 4))
-        check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 2, 4))
+def set_up(command):
+    mlp = MLP.replace("epochs = 3\n", "")
+    prepare(command, mlp)
+    command.write("lamb.toml", mlp.replace("[optimizer]\n", '[optimizer]\ntype = "lamb"\n'))
+    command.write("gpt.toml", GPT.replace("epochs = 1\n", ""))
+    prepare_random(command, 8, 6000)
 
 
-main()
+def check_rank_counts(command, full):
+    check_ranks(command, "deck.toml", 50 if full else 9, TYPES, (1, 2, 4, 8))
+    check_ranks(command, "lamb.toml", 50 if full else 9, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 4))
+    check_ranks(command, "gpt.toml", 50 if full else 6, TYPES if full else ["bf16"], (1, 2, 4, 8) if full else (1, 2, 4))
+
+
+run_cases(set_up, check_refusals, check_without, check_changes, check_threads, check_rank_counts)

@@ -1,33 +1,27 @@
 """Runs that diverge go back to a checkpoint from before the trouble, change what their deck allows, and end as good as runs
-that had no trouble; one that is stopped and gone on with in between ends with the same bits.
-
-usage: test_rewind.py MYLOS [--full]
-"""
+that had no trouble; one that is stopped and gone on with in between ends with the same bits."""
 import json
 import shutil
-import sys
-import tempfile
 
-import h5py
 import numpy
 
 from amended_runs import Bench, amendments_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
 from rewind_cases import HEAD, INJECTED, RATE, SAMPLE, STATIC_STEP, prepare_cases
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.data_files import read_data
 from support.run_folders import events_of, history_without_times, last_checkpoint
 from test_report import report
 
 
 def learning_rate_of(path):
-    with h5py.File(path, "r") as file:
-        lines = file["deck"][()].decode().splitlines()
+    lines = read_data(path, "deck").decode().splitlines()
     return float(next(line for line in lines if line.startswith("lr = ")).split("=")[1])
 
 
 def learning_rate_of_deck(command, folder):
     """Of the deck as the user gave it."""
-    lines = (command.folder / folder / "resolved.toml").read_text(encoding="utf-8").splitlines()
+    lines = command.text(f"{folder}/resolved.toml").splitlines()
     return float(next(line for line in lines if line.startswith("lr = ")).split("=")[1])
 
 
@@ -162,25 +156,16 @@ def check_report(command):
     assert {layer["name"]: layer["compute"] for layer in run["layers"]} == {"hidden1": "fp16", "head": "fp32"}, run["layers"]
 
 
-def main():
-    program, is_full = sys.argv[1], "--full" in sys.argv[2:]
-    names = list(INJECTED) if is_full else SAMPLE
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        prepare_cases(command)
-        benches = {deck: Bench(command, deck, 6 if is_full else 4) for deck in (RATE, HEAD)}
-        for name in names:
-            check_injected(command, benches, name)
-            check_pieces(command, name, 97)
-            if is_full:
-                check_pieces(command, name, 13)
-        for name in names if is_full else names[:1]:
-            check_killed(command, name)
-        check_stop_during_a_return(command)
-        check_changed_rate(command)
-        check_ends(command)
-        check_hostile(command)
-        check_report(command)
+def check_divergences(command, full):
+    benches = {deck: Bench(command, deck, 6 if full else 4) for deck in (RATE, HEAD)}
+    names = list(INJECTED) if full else SAMPLE
+    for name in names:
+        check_injected(command, benches, name)
+        check_pieces(command, name, 97)
+        if full:
+            check_pieces(command, name, 13)
+    for name in names if full else names[:1]:
+        check_killed(command, name)
 
 
-main()
+run_cases(prepare_cases, check_divergences, check_stop_during_a_return, check_changed_rate, check_ends, check_hostile, check_report)

@@ -1,39 +1,16 @@
-"""Masters, moments and gradients cut over ranks give the same bits as whole ones, in less memory, and checkpoints go both ways.
-
-usage: test_shards.py MYLOS [--full]
-"""
+"""Masters, moments and gradients cut over ranks give the same bits as whole ones, in less memory, and checkpoints go both ways."""
 import json
 import math
 import re
-import sys
-import tempfile
 
-from small_problem import prepare
-from support.command import Command
+from small_problem import prepare, prepare_text
+from support.cases import run_cases
+from support.decks import deck_text
 from support.run_folders import compare, history_without_times, last_checkpoint, rows_without_times
 
-GPT = """[run]
-peak_flops = 1e12
-name = "gpt"
-steps = 8
-log_every = 4
-[data]
-train = "text.h5"
-validation = 0.1
-batch = 8
-[model]
-type = "gpt"
-layers = 2
-heads = 2
-width = 16
-context = 12
-dropout = 0.1
-[communication]
-bucket = 4096
-[checkpoint]
-every = 3
-keep_last = 0
-"""
+GPT = deck_text(run=dict(name="gpt", steps=8, log_every=4), data=dict(train="text.h5", validation=0.1, batch=8),
+                model=dict(type="gpt", layers=2, heads=2, width=16, context=12, dropout=0.1), communication=dict(bucket=4096),
+                checkpoint=dict(every=3, keep_last=0))
 
 STATE = "optimizer.shard=state"
 GRADIENTS = "optimizer.shard=gradients"
@@ -130,7 +107,7 @@ def check_averages(command):
     said, plain = (command.must("eval", folder, *more).stdout.splitlines()[0] for more in (["--average"], []))
     assert ", average of weights, on" in said and said.split(": ")[-1] != plain.split(": ")[-1], (said, plain)
     taken, none = ({entry["name"]: entry["bytes"] for entry in
-                    json.loads(command.plan("deck.toml", *more, "--json").stdout)["memory"]}
+                    command.plan_json("deck.toml", *more)["memory"]}
                    for more in (["optimizer.type=lion", "optimizer.average=0.9"], ["optimizer.type=lion"]))
     assert taken["average of weights"] == taken["optimizer moments"] > none["average of weights"] == 0, taken
     command.must("train", "deck.toml", "run.folder=no-average")
@@ -142,7 +119,7 @@ def check_averages(command):
 
 def check_plan(command):
     def plan(*arguments):
-        return json.loads(command.plan(*NETWORKS["gpt"], "--ranks", 4, "--json", *arguments).stdout)
+        return command.plan_json(*NETWORKS["gpt"], "--ranks", 4, *arguments)
     whole, cut = plan(), plan(STATE)
     entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"] if "start-up" not in entry["name"]}
                        for one in (cut, whole))
@@ -162,7 +139,7 @@ def check_plan_of_gradients(command):
     deep = ["gpt.toml", "model.layers=24", "model.width=32", "model.tied=false", "communication.bucket=1"]
 
     def plan(shard):
-        return json.loads(command.plan(*deep, "--ranks", 4, "--json", shard).stdout)
+        return command.plan_json(*deep, "--ranks", 4, shard)
     whole, state, cut = plan("optimizer.shard=none"), plan(STATE), plan(GRADIENTS)
     entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"] if "start-up" not in entry["name"]}
                        for one in (cut, state))
@@ -221,30 +198,27 @@ def check_one_rank(command):
         compare(last_checkpoint(command, "alone-plain"), last_checkpoint(command, f"alone-{shard[16:]}"), "one rank")
 
 
-def main():
-    full = "--full" in sys.argv
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        (command.folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog. " * 60, encoding="utf-8")
-        command.must("prepare", "text", "text.txt", "--out", "text.h5")
-        (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
-        for place, name in enumerate(NETWORKS):
-            if full or place % 2 == 0:
-                check_same_bits(command, name, 2 + place % 3, GRADIENTS if name in DEEP_NETWORKS else STATE)
-        check_restarts(command, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")])
-        check_averages(command)
-        more = [(4, "gradients"), (3, "state"), (2, "gradients")] if full else [(4, "state")]
-        check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), *more])
-        if full:
-            check_same_bits(command, "gpt", 5)
-            check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
-        check_health(command)
-        check_plan(command)
-        check_plan_of_gradients(command)
-        check_notes_on_whole_gradients(command)
-        check_refusals(command)
-        check_one_rank(command)
+def set_up(command):
+    prepare(command)
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 60)
+    command.write("gpt.toml", GPT)
 
 
-main()
+def check_networks(command, full):
+    for place, name in enumerate(NETWORKS):
+        if full or place % 2 == 0:
+            check_same_bits(command, name, 2 + place % 3, GRADIENTS if name in DEEP_NETWORKS else STATE)
+    if full:
+        check_same_bits(command, "gpt", 5)
+
+
+def check_networks_restart(command, full):
+    more = [(4, "gradients"), (3, "state"), (2, "gradients")] if full else [(4, "state")]
+    check_restarts(command, "deep-gpt", [(3, "gradients"), (2, "none"), *more])
+    if full:
+        check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
+
+
+run_cases(set_up, check_networks, (check_restarts, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")]), check_averages,
+          check_networks_restart, check_health, check_plan, check_plan_of_gradients, check_notes_on_whole_gradients, check_refusals,
+          check_one_rank)

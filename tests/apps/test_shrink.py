@@ -1,67 +1,29 @@
-"""memory.on_oom = "shrink": a run that does not fit takes a smaller micro-batch, with the bits of a deck that gives it.
-
-usage: test_shrink.py MYLOS [--full]
-"""
+"""memory.on_oom = "shrink": a run that does not fit takes a smaller micro-batch, with the bits of a deck that gives it."""
 import json
 import re
 import shutil
-import sys
-import tempfile
 
-import h5py
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
+from support.decks import deck_text
 from support.run_folders import compare, history_without_times, last_checkpoint
 
 MEBIBYTE = 1 << 20
 SHRINK = "memory.on_oom=shrink"
 # Decks whose activations are most of what a micro-batch decides; everything is kept, so that a budget names one micro-batch.
-MLP = """[run]
-peak_flops = 1e12
-name = "mlp"
-steps = 5
-log_every = 1
-[data]
-train = "samples.h5"
-test = "samples.h5"
-batch = 6144
-[model]
-hidden = [128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128]
-activation = "gelu"
-dropout = 0.1
-[precision]
-compute = "bf16"
-[memory]
-recompute = "none"
-times = "model"
-"""
-GPT = """[run]
-peak_flops = 1e12
-name = "gpt"
-steps = 3
-log_every = 1
-[data]
-train = "tokens.h5"
-batch = 24
-[model]
-type = "gpt"
-layers = 6
-heads = 4
-width = 128
-context = 256
-dropout = 0.1
-[precision]
-compute = "fp16"
-[memory]
-recompute = "none"
-times = "model"
-"""
+MLP = deck_text(run=dict(name="mlp", steps=5, log_every=1), data=dict(train="samples.h5", test="samples.h5", batch=6144),
+                model=dict(hidden=[128] * 24, activation="gelu", dropout=0.1), precision=dict(compute="bf16"),
+                memory=dict(recompute="none", times="model"))
+GPT = deck_text(run=dict(name="gpt", steps=3, log_every=1), data=dict(train="tokens.h5", batch=24),
+                model=dict(type="gpt", layers=6, heads=4, width=128, context=256, dropout=0.1), precision=dict(compute="fp16"),
+                memory=dict(recompute="none", times="model"))
 BATCH = {"mlp.toml": 6144, "gpt.toml": 24}
 
 
 def plan_of(command, deck, ranks, *keys):
-    return json.loads(command.must("plan", deck, "--json", "--ranks", ranks, *keys).stdout)
+    return command.json("plan", deck, "--json", "--ranks", ranks, *keys)
 
 
 def next_size(deck, ranks, micro_batch):
@@ -83,7 +45,7 @@ def budget_for(command, deck, ranks, micro_batch, *keys, larger=None):
 
 
 def taken(command, folder):
-    return json.loads((command.folder / folder / "plan.json").read_text())["micro_batch"]
+    return command.document(f"{folder}/plan.json")["micro_batch"]
 
 
 def check_bits(command, deck, ranks, micro_batch):
@@ -140,13 +102,13 @@ def check_plan_file(command):
     """A plan that was made for a smaller micro-batch brings it."""
     budget = budget_for(command, "mlp.toml", 1, 2048)
     text = command.must("plan", "mlp.toml", SHRINK, budget, "--json").stdout
-    (command.folder / "small.json").write_text(text, encoding="utf-8")
+    command.write("small.json", text)
     run = ["train", "mlp.toml", "--plan", "small.json", "run.steps=1"]
     command.must(*run, SHRINK, "run.folder=by-plan")
     assert taken(command, "by-plan") == json.loads(text)["micro_batch"] == 2048
     command.must_refuse([*run, "run.folder=not-asked"], "plan-mismatch", "small.json")
     wrong = json.loads(text) | {"micro_batch": -1}
-    (command.folder / "small.json").write_text(json.dumps(wrong), encoding="utf-8")
+    command.write("small.json", json.dumps(wrong))
     command.must_refuse([*run, SHRINK, "run.folder=wrong"], "plan-mismatch", "small.json: micro_batch")
 
 
@@ -165,8 +127,7 @@ def check_reproducible(command):
     large = 'memory.budget="2 GiB"'
     output = command.must(*run, large, "run.folder=reproducible-2", "--restart", "latest", ranks=2).stdout
     assert taken(command, "reproducible-2") == size and "rounded differently" not in output, output
-    with h5py.File(last_checkpoint(command, "reproducible-2")) as file:
-        assert file["plan/micro_batch"][()] == size
+    assert read_data(last_checkpoint(command, "reproducible-2"), "plan/micro_batch") == size
     compare(last_checkpoint(command, "reproducible"), last_checkpoint(command, "reproducible-2"), "on 1 and 2 ranks")
 
 
@@ -182,20 +143,17 @@ def check_refusals(command):
     assert not any((command.folder / name).exists() for name in ("cut", "tiny", "word"))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare_random(command, samples=7000, characters=60000)
-        for name, deck in (("mlp.toml", MLP), ("gpt.toml", GPT)):
-            (command.folder / name).write_text(deck, encoding="utf-8")
-        check_bits(command, "mlp.toml", 1, 2048)
-        check_bits(command, "gpt.toml", 2, 6)
-        if "--full" in sys.argv:
-            check_bits(command, "mlp.toml", 3, 1024)
-            check_bits(command, "gpt.toml", 4, 3)
-        for check in (check_restarts, check_plan_file, check_reproducible, check_refusals):
-            check(command)
-            print(f"{check.__name__} passed", flush=True)
+def set_up(command):
+    prepare_random(command, samples=7000, characters=60000)
+    command.write("mlp.toml", MLP)
+    command.write("gpt.toml", GPT)
 
 
-main()
+def check_more_bits(command, full):
+    if full:
+        check_bits(command, "mlp.toml", 3, 1024)
+        check_bits(command, "gpt.toml", 4, 3)
+
+
+run_cases(set_up, (check_bits, "mlp.toml", 1, 2048), (check_bits, "gpt.toml", 2, 6), check_more_bits, check_restarts,
+          check_plan_file, check_reproducible, check_refusals)
