@@ -1,6 +1,5 @@
 """Random files of arrays and the section of a deck that reads them: axes, types, chunks, filters, slices and windows."""
 import concurrent.futures
-import json
 import pathlib
 import sys
 import tempfile
@@ -150,18 +149,10 @@ class RandomArrays:
             storage["fletcher32"] = True
         return storage
 
-    def toml(self):
-        """[data.arrays] as the deck has it."""
-        lines = ["[data.arrays]"]
-        lines += [f"{key} = {json.dumps(value)}" for key, value in self.section.items() if key != "slice"]
-        if self.alike:
-            lines.append(f"axes = {json.dumps(' '.join(self.alike))}")
-        else:
-            lines.append("axes = { " + ", ".join(f"{json.dumps(name)} = {json.dumps(' '.join(axes))}"
-                                                  for name, axes in self.axes.items()) + " }")
-        if "slice" in self.section:
-            lines.append("slice = { " + ", ".join(f"{axis} = {json.dumps(text)}" for axis, text in self.section["slice"].items()) + " }")
-        return "\n".join(lines) + "\n"
+    def keys(self):
+        """Of [data.arrays], as the deck has them."""
+        axes = " ".join(self.alike) if self.alike else {name: " ".join(axes) for name, axes in self.axes.items()}
+        return {**self.section, "axes": axes}
 
 
 def check_layouts(check, some, every):

@@ -2,6 +2,8 @@
 import h5py
 import numpy
 
+from support.data_files import write_data
+
 LINEAR = """[run]
 peak_flops = 1e12
 name = "linear"
@@ -84,10 +86,7 @@ def write_linear(path):
     state[:, 0] = source.normal(size=(SAMPLES, 5))
     for level in range(1, LEVELS):
         state[:, level] = state[:, level - 1] @ matrix.T + 0.1
-    with h5py.File(path, "w") as file:
-        file["u"] = state[..., :3]
-        file["g"] = state[..., 3:].astype("f4")
-        file["f"] = source.normal(size=(SAMPLES, LEVELS, 1))
+    write_data(path, u=state[..., :3], g=state[..., 3:].astype("f4"), f=source.normal(size=(SAMPLES, LEVELS, 1)))
 
 
 def write_fields(path, levels=LEVELS, integers=False):

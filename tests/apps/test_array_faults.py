@@ -3,7 +3,6 @@
 usage: test_array_faults.py MYLOS DECK_BATCHES [--full | --only NUMBER ...]     --full: 300 of them, not one of each kind
 """
 import concurrent.futures
-import json
 import pathlib
 import sys
 import tempfile
@@ -15,35 +14,10 @@ import array_file_faults  # its faults are among FAULTS
 from array_faults import FAULTS
 from array_samples import Arrays
 from support.command import Command
+from support.decks import deck_text, layer, lines_of
 from support.refusal import ids_of
 
-
 ALL = 300
-DECK = """[run]
-name = "fault"
-steps = 10
-[data]
-train = {train}
-batch = 2
-shuffle = "blocks"
-[data.arrays]
-{section}
-{extra}
-{rollout}
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = {channels}
-"""
-
-
-def toml(value):
-    """A key's value; tables as inline ones."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {json.dumps(held)}" for key, held in value.items()) + " }"
-    return json.dumps(value)
 
 
 class Case:
@@ -72,10 +46,10 @@ class Case:
         return f"run-{self.chosen}.h5"
 
     def write_deck(self):
-        section = "\n".join(f"{key} = {toml(value)}" for key, value in self.section.items())
-        rollout = f"[rollout]\nsteps = {self.rollout}" if self.rollout > 1 else ""
-        (self.folder / "deck.toml").write_text(DECK.format(train=json.dumps(self.train), section=section, extra=self.extra,
-                                                           rollout=rollout, channels=len(self.section.get("targets", [1]))), encoding="utf-8")
+        (self.folder / "deck.toml").write_text(deck_text(
+            run=dict(peak_flops=None, name="fault", steps=10), data=dict(train=self.train, batch=2, shuffle="blocks"),
+            data__arrays=lines_of(self.section) + self.extra, rollout=dict(steps=self.rollout) if self.rollout > 1 else None,
+            model=dict(type="chain", loss="mse"), layers=[layer("conv", outputs=len(self.section.get("targets", [1])))]), encoding="utf-8")
 
     def samples(self):
         """numpy's, of the files as they are now."""

@@ -3,7 +3,6 @@
 usage: test_array_layouts.py MYLOS DECK_BATCHES [--full | --only NUMBER ...]     --full: 300 layouts, not some
 """
 import collections
-import json
 import sys
 
 import numpy
@@ -12,29 +11,8 @@ from array_samples import Arrays
 from random_arrays import RandomArrays, check_layouts
 from reference.data import Samples
 from support.command import Command
+from support.decks import deck_text, layer
 
-DECK = """[run]
-name = "layout"
-steps = 100
-seed = {seed}
-[data]
-train = {train}
-{data}
-{arrays}
-{rollout}
-{model}
-"""
-ON_GRID = """[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = {channels}
-"""
-ON_COLUMNS = """[model]
-hidden = [4]
-loss = "mse"
-"""
 SOME, ALL = 10, 300
 FIELDS = ("step", "first", "samples", "features", "outputs")
 
@@ -59,14 +37,13 @@ class Layout:
         keys |= {"fill": arrays.fill} if arrays.fill is not None else {}
         keys |= {"test": pick("test-*.h5", [path.name for path in arrays.test])} if arrays.test else {}
         train = pick("run-*.h5", "run-0[0-9].h5", ["run-??.h5"], [path.name for path in arrays.train])
-        model = ON_COLUMNS
+        network = dict(model=dict(hidden=[4], loss="mse"))
         if arrays.grid and not arrays.points:
             channels = sum(arrays.channels[name] if "channel" in arrays.axes[name] else 1 for name in arrays.section["targets"])
-            model = ON_GRID.format(channels=channels)
-        (folder / "deck.toml").write_text(DECK.format(
-            seed=number, train=json.dumps(train), data="\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()),
-            arrays=arrays.toml(), rollout=f"[rollout]\nsteps = {arrays.steps}" if arrays.steps > 1 else "", model=model),
-            encoding="utf-8")
+            network = dict(model=dict(type="chain", loss="mse"), layers=[layer("conv", outputs=channels)])
+        (folder / "deck.toml").write_text(deck_text(
+            run=dict(peak_flops=None, name="layout", steps=100, seed=number), data=dict(train=train, **keys), data__arrays=arrays.keys(),
+            rollout=dict(steps=arrays.steps) if arrays.steps > 1 else None, **network), encoding="utf-8")
 
     def batches(self, part):
         """The records of all ranks: a dictionary of FIELDS with the numbers, in the order of step and sample."""

@@ -4,8 +4,6 @@ usage: test_array_rollouts.py MYLOS [--full | --only NUMBER ...]     --full: 300
 
 The networks are one matrix at each point, which numpy applies in float64 to the arrays as they lie in the files.
 """
-import csv
-import json
 import sys
 
 import h5py
@@ -14,36 +12,9 @@ import numpy
 from array_samples import Arrays
 from random_arrays import RandomArrays, check_layouts
 from support.command import Command
+from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 
-DECK = """[run]
-peak_flops = 1e12
-name = "layout"
-steps = 1
-seed = {seed}
-{metrics}
-[data]
-train = {train}
-{data}
-{arrays}
-{model}
-[precision]
-compute = "fp32"
-[optimizer]
-type = "sgd"
-lr = 1e-9
-"""
-ON_GRID = """[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = {channels}
-"""
-ON_COLUMNS = """[model]
-hidden = []
-loss = "mse"
-"""
 SOME, ALL = 9, 300
 COLUMNS = ("relative_l2", "nrmse", "correlation")
 
@@ -113,10 +84,13 @@ class Layout:
         data |= {"fill": arrays.fill} if arrays.fill is not None else {}
         self.is_measured = self.has_rollouts and bool(arrays.test)
         data |= {"test": [path.name for path in arrays.test]} if arrays.test else {}
-        self.deck = DECK.format(seed=number, metrics='metrics = ["rollout2"]' if self.is_measured else "", train=json.dumps([path.name for path in arrays.train]),
-                                data="\n".join(f"{key} = {json.dumps(value)}" for key, value in data.items()), arrays=arrays.toml(),
-                                model=ON_GRID.format(channels=outputs) if on_grid else ON_COLUMNS)
-        (folder / "deck.toml").write_text(self.deck, encoding="utf-8")
+        network = dict(model=dict(type="chain", loss="mse"), layers=[layer("conv", outputs=outputs)]) if on_grid else \
+            dict(model=dict(hidden=[], loss="mse"))
+        self.deck = deck_text(
+            run=dict(name="layout", steps=1, seed=number, metrics=["rollout2"] if self.is_measured else None),
+            data=dict(train=[path.name for path in arrays.train], **data), data__arrays=arrays.keys(), **network,
+            precision=dict(compute="fp32"), optimizer=dict(type="sgd", lr=1e-9))
+        self.command.write("deck.toml", self.deck)
 
     def check(self):
         self.command.must("train", "deck.toml", "run.folder=run")
@@ -207,8 +181,7 @@ class Layout:
         found = self.fields_of(self.command.folder / "out.h5", members, self.of_windows.grid)
         rollouts = [self.rollout(self.file, slices, sample, start, steps) for sample in range(members)]
         require_close(found, [states for states, _ in rollouts], 1e-4, "states")
-        with open(self.command.folder / "out.errors.csv", encoding="utf-8") as file:
-            rows = [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in csv.DictReader(file)]
+        rows = [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in self.command.rows("out.errors.csv")]
         energies = (found ** 2).sum(-1).mean(-1)
         for step, row in enumerate(rows, 1):
             known = [sample for sample in range(members) if rollouts[sample][1][step] is not None]
@@ -229,8 +202,7 @@ class Layout:
                 for start in range(0, levels - self.history - 2 * self.ahead + 1, 2 * self.ahead):
                     states, truth = self.rollout(path, slices, sample, start, 2)
                     of_members.append([errors(states[step], truth[step])[1] for step in (1, 2)])
-        with open(self.command.folder / "run/evaluations.csv", encoding="utf-8") as file:
-            found = [float(row["rollout"]) for row in csv.DictReader(file) if row["part"] == "test"]
+        found = [float(row["rollout"]) for row in self.command.rows("run/evaluations.csv") if row["part"] == "test"]
         require_close(found[-1:], [numpy.mean(of_members)], 1e-4, "rollout2")
 
 

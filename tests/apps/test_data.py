@@ -1,38 +1,22 @@
-"""What a run makes of its data: the parts that judge it, keys of the other kind of data, normalisation.
-
-usage: test_data.py MYLOS
-"""
-import json
+"""What a run makes of its data: the parts that judge it, keys of the other kind of data, normalisation."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from small_problem import DECK, prepare, write_csv
-from support.command import Command
+from small_problem import prepare
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text
 from support.run_folders import last_checkpoint
 
-GPT = """
-[run]
-name = "small-gpt"
-steps = 4
-[data]
-train = "text.h5"
-batch = 2
-[model]
-type = "gpt"
-layers = 1
-heads = 1
-width = 8
-context = 4
-"""
+GPT = deck_text(run=dict(peak_flops=None, name="small-gpt", steps=4), data=dict(train="text.h5", batch=2),
+                model=dict(type="gpt", layers=1, heads=1, width=8, context=4))
 
 
 def evaluation_bytes(command, *keys):
     """What the plan sets aside for the data of evaluations."""
-    plan = json.loads(command.plan("deck.toml", "--json", *keys).stdout)
+    plan = command.plan_json("deck.toml", *keys)
     return sum(entry["bytes"] for entry in plan["memory"] if entry["name"] == "evaluation data")
 
 
@@ -54,20 +38,20 @@ def check_both_parts_judge(command):
 
 def check_keys_of_the_other_kind_of_data(command):
     """They would have no effect: refused where they stand; a resolved deck, which has none of them, is a deck."""
-    (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
+    command.write("text.txt", "to be or not to be " * 20)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
-    (command.folder / "gpt.toml").write_text(GPT.lstrip(), encoding="utf-8")
+    command.write("gpt.toml", GPT.lstrip())
     of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\"", "model.type is \"gpt\"")
     for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):
         name = key.split()[0]
-        (command.folder / "wrong.toml").write_text(GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"), encoding="utf-8")
+        command.write("wrong.toml", GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"))
         command.must_refuse(["train", "wrong.toml"], "key-without-effect", f"wrong.toml:7: 'data.{name}' ", *of_samples, "(wrong.toml:9)")
         command.must_refuse(["train", "gpt.toml", f"data.{key}"], "key-without-effect", f"command line: 'data.{name}' ", *of_samples,
                             "(gpt.toml:8)")
     command.must_refuse(["train", "deck.toml", "data.window=random"], "key-without-effect", "command line: 'data.window' ",
                         "model.type = \"gpt\"", "model.type is \"mlp\" (deck.toml:13)")
     for deck in ("deck.toml", "gpt.toml"):
-        (command.folder / "again.toml").write_text(command.must("train", deck, "--check").stdout, encoding="utf-8")
+        command.write("again.toml", command.must("train", deck, "--check").stdout)
         command.must("train", "again.toml", "--check")
     command.must("train", "gpt.toml", "data.window=sequential")
 
@@ -99,9 +83,8 @@ def check_spreads_that_float_cannot_invert(command):
     source = numpy.random.default_rng(5)
     inputs = source.uniform(-1, 1, (200, 4)) * [1e-40, 3e38, 1, 1]
     inputs[:, 2] = 5
-    with h5py.File(command.folder / "wide.h5", "w") as file:
-        file["inputs"] = inputs.astype("f4")
-        file["targets"] = (source.uniform(-1, 1, (200, 2)) * [1e-40, 3e38]).astype("f4")
+    write_data(command.folder / "wide.h5", inputs=inputs.astype("f4"),
+               targets=(source.uniform(-1, 1, (200, 2)) * [1e-40, 3e38]).astype("f4"))
     for method in ("standard", "minmax"):
         said = command.must("train", "deck.toml", "data.train=wide.h5", "data.test=wide.h5", "model.loss=mse",
                             f"data.normalize={method}", f"run.folder=wide-{method}", ranks=2).stdout
@@ -109,8 +92,7 @@ def check_spreads_that_float_cannot_invert(command):
         loss = float(re.findall(r"test loss ([\d.e+-]+)", said)[-1])
         assert 0 < loss < 2, said
         command.must("predict", f"wide-{method}", "wide.h5", "predicted.h5")
-        with h5py.File(command.folder / "predicted.h5") as file:
-            spread = numpy.abs(file["outputs"][:]).max(axis=0)
+        spread = numpy.abs(read_data(command.folder / "predicted.h5", "outputs")).max(axis=0)
         assert 1e-41 < spread[0] < 1e-39 and 1e37 < spread[1] <= 3.4e38, spread
 
 
@@ -133,9 +115,6 @@ def check_what_the_disk_cannot_hold(command):
 CHECKS = (check_both_parts_judge, check_keys_of_the_other_kind_of_data, check_normalisation_by_the_training_samples,
           check_spreads_that_float_cannot_invert, check_what_the_disk_cannot_hold)
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    for check in CHECKS:
-        check(mylos)
-        print(check.__name__, "passed")
+
+run_cases(prepare, check_both_parts_judge, check_keys_of_the_other_kind_of_data, check_normalisation_by_the_training_samples,
+          check_spreads_that_float_cannot_invert, check_what_the_disk_cannot_hold)

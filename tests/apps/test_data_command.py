@@ -1,12 +1,7 @@
-"""mylos data: files, arrays, samples and statistics as numpy finds them, pictures, and what it refuses.
-
-usage: test_data_command.py MYLOS
-"""
+"""mylos data: files, arrays, samples and statistics as numpy finds them, pictures, and what it refuses."""
 import base64
 import re
 import struct
-import sys
-import tempfile
 import xml.etree.ElementTree
 import zlib
 
@@ -14,42 +9,27 @@ import h5py
 import numpy
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
 
-DECK = """[run]
-name = "fields"
-steps = 10
-[data]
-train = "run-*.h5"
-test = "other.h5"
-batch = 4
-validation = 0.2
-shuffle = "blocks"
-[data.arrays]
-inputs = ["/u", "/v"]
-targets = ["/u"]
-constants = ["/mask"]
-axes = "time y x"
-history = 2
-[model]
-type = "unet"
-channels = [8, 8]
-edges = "periodic"
-loss = "mse"
-"""
+DECK = deck_text(run=dict(peak_flops=None, name="fields", steps=10),
+                 data=dict(train="run-*.h5", test="other.h5", batch=4, validation=0.2, shuffle="blocks"),
+                 data__arrays=dict(inputs=["/u", "/v"], targets=["/u"], constants=["/mask"], axes="time y x", history=2),
+                 model=dict(type="unet", channels=[8, 8], edges="periodic", loss="mse"))
 LEVELS, GRID = 12, (8, 6)
 VIRIDIS_ENDS = (0x44, 0x01, 0x54), (0xfd, 0xe7, 0x25)
 
 
-def write_fields(folder):
+def write_fields(command):
     source = numpy.random.default_rng(7)
     for name in ("run-0", "run-1", "other"):
-        with h5py.File(folder / f"{name}.h5", "w") as file:
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
             file.create_dataset("u", data=source.standard_normal((LEVELS, *GRID)), chunks=(3, *GRID), compression="gzip", shuffle=True)
             file.create_dataset("v", data=source.integers(-500, 500, (LEVELS, *GRID)).astype(">i2"), maxshape=(None, *GRID))
             file["v"].attrs["scale_factor"] = 0.25
             file["mask"] = numpy.ones(GRID, "f4")
-    (folder / "fields.toml").write_text(DECK, encoding="utf-8")
+    command.write("fields.toml", DECK)
 
 
 def pixels_of(png):
@@ -116,7 +96,7 @@ def check_maps(command):
     field = numpy.arange(numpy.prod(GRID), dtype="f4").reshape(GRID)
     deck = DECK.replace('"run-*.h5"', '"map.h5"').replace('test = "other.h5"\n', "").replace('["/u", "/v"]', '["/u"]')
     deck = deck.replace('constants = ["/mask"]\n', "").replace("time y x", "time lat lon")
-    (command.folder / "map.toml").write_text(deck, encoding="utf-8")
+    command.write("map.toml", deck)
     pages = []
     for direction in (1, -1):
         with h5py.File(command.folder / "map.h5", "w") as file:
@@ -133,11 +113,10 @@ def check_maps(command):
 
 def check_lines(command):
     """Grids of one dimension are curves."""
-    with h5py.File(command.folder / "line.h5", "w") as file:
-        file["u"] = numpy.sin(numpy.arange(20)[:, None] + numpy.linspace(0, 6, 32))
+    write_data(command.folder / "line.h5", u=numpy.sin(numpy.arange(20)[:, None] + numpy.linspace(0, 6, 32)))
     deck = DECK.replace('"run-*.h5"', '"line.h5"').replace('test = "other.h5"\n', "").replace('["/u", "/v"]', '["/u"]')
     deck = deck.replace('constants = ["/mask"]\n', "").replace("time y x", "time x").replace('"blocks"', '"samples"')
-    (command.folder / "line.toml").write_text(deck, encoding="utf-8")
+    command.write("line.toml", deck)
     said = command.must("data", "line.toml", "--picture", "line.svg").stdout
     assert 'data.shuffle = "samples" reads all' in said, said
     root = xml.etree.ElementTree.parse(command.folder / "line.svg").getroot()
@@ -154,10 +133,10 @@ def check_prepared(command):
         first = file["inputs"][:, 0].astype("f8")
     found = re.search(r"^ +x0 +(\S+) +(\S+) +(\S+) +(\S+)$", said, re.M)
     assert numpy.allclose([float(number) for number in found.groups()], (first.mean(), first.std(), first.min(), first.max()), rtol=1e-5), said
-    (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
+    command.write("text.txt", "to be or not to be " * 20)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
-    (command.folder / "gpt.toml").write_text('[run]\nsteps = 1\n[data]\ntrain = "text.h5"\nbatch = 2\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
-                                             "width = 8\ncontext = 4\n", encoding="utf-8")
+    command.write("gpt.toml", '[run]\nsteps = 1\n[data]\ntrain = "text.h5"\nbatch = 2\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
+                  "width = 8\ncontext = 4\n")
     assert "380 tokens below" in command.must("data", "gpt.toml").stdout
     command.must_refuse(["data", "gpt.toml", "--picture", "a.svg"], "arguments-conflict", "text.h5", "tokens")
 
@@ -170,12 +149,12 @@ def check_first_mistakes(command):
             file["u"] = (values[:, :, :extent].view("u4") >> 16).astype("u2")
             file["u"].attrs["dtype"] = "bfloat16"
     lines = DECK.replace('"run-*.h5"', '"small.h5"').replace('"other.h5"', '"small.h5"').replace(', "/v"', "").replace('constants = ["/mask"]\n', "")
-    (command.folder / "small.toml").write_text(lines, encoding="utf-8")
+    command.write("small.toml", lines)
     assert re.search(r"^ +/u +input, target +time 12, y 8, x 6 +bfloat16 +contiguous ", command.must("data", "small.toml").stdout, re.M)
     command.must_refuse(["data", "small.toml", "data.test=smaller.h5"], "data-mismatch", "smaller.h5: has 64 features", "(8 x 4 x 2)", "(8 x 6 x 2)")
-    (command.folder / "small.toml").write_text(lines.replace("time y x", "t y x").replace("history = 2\n", ""), encoding="utf-8")
+    command.write("small.toml", lines.replace("time y x", "t y x").replace("history = 2\n", ""))
     command.must_refuse(["data", "small.toml", "data.validation=0"], "too-little-data", 'neither "time" nor "sample"', "each file is one sample")
-    (command.folder / "small.toml").write_text(lines.replace('["/u"]', '["/w"]'), encoding="utf-8")
+    command.write("small.toml", lines.replace('["/u"]', '["/w"]'))
     command.must_refuse(["data", "small.toml"], "missing-dataset", "small.h5: /w is missing; / has u")
 
 
@@ -191,9 +170,4 @@ def check_refusals(command):
     assert result.returncode == 1 and "run-0.h5/a.svg" in result.stderr and "[cannot-write]" in result.stderr, result
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    write_fields(mylos.folder)
-    for check in (check_tables, check_pictures, check_maps, check_lines, check_prepared, check_first_mistakes, check_refusals):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(write_fields, check_tables, check_pictures, check_maps, check_lines, check_prepared, check_first_mistakes, check_refusals)

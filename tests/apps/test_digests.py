@@ -1,34 +1,16 @@
-"""A prepared file that was changed is not believed: every rank stops and the rows are named; stamped, it is new data.
-
-usage: test_digests.py MYLOS
-"""
-import json
-import sys
-import tempfile
+"""A prepared file that was changed is not believed: every rank stops and the rows are named; stamped, it is new data."""
 
 import h5py
 import numpy
 
 from small_problem import DECK, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 
 SAMPLES = 5000  # of 8 floats: 2048 in a block
 
-GPT = """[run]
-peak_flops = 1e12
-name = "small-gpt"
-steps = 4
-[data]
-train = "tokens.h5"
-batch = 6
-window = "sequential"
-[model]
-type = "gpt"
-layers = 1
-heads = 1
-width = 8
-context = 16
-"""
+GPT = deck_text(run=dict(name="small-gpt", steps=4), data=dict(train="tokens.h5", batch=6, window="sequential"),
+                model=dict(type="gpt", layers=1, heads=1, width=8, context=16))
 
 
 def edit(command, name, path, place, value):
@@ -97,12 +79,12 @@ def check_stamp(command):
     with h5py.File(command.folder / "edited.h5", "r+") as file:
         del file["statistics"]
     command.must(*plain)
-    (command.folder / "text.txt").write_text("no data file", encoding="utf-8")
+    command.write("text.txt", "no data file")
     command.must_refuse(["prepare", "stamp", "text.txt"], "wrong-format", "mylos: text.txt: ")
 
 
 def training_bytes(command, *keys):
-    plan = json.loads(command.plan("gpt.toml", "--json", *keys).stdout)
+    plan = command.plan_json("gpt.toml", *keys)
     return sum(entry["bytes"] for entry in plan["memory"] if entry["name"] == "training data")
 
 
@@ -111,7 +93,7 @@ def check_tokens(command):
     source = numpy.random.default_rng(2)
     source.integers(0, 50, 30_000_000, dtype="<u2").tofile(command.folder / "tokens.bin")
     command.must("prepare", "tokens", "tokens.bin", "--out", "tokens.h5")
-    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+    command.write("gpt.toml", GPT)
     by_windows = "memory.budget=400 MiB"  # of which 60 MB are more than an eighth
     assert training_bytes(command, by_windows) < 1e6 < training_bytes(command)
     command.must("train", "gpt.toml", by_windows, "run.folder=windows")
@@ -128,9 +110,4 @@ def check_tokens(command):
         command.must("train", "gpt.toml", *keys, f"run.folder=stamped-{len(keys)}", ranks=2)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos, DECK.replace("batch = 48", "batch = 480"), SAMPLES)
-    for check in (check_samples, check_other_uses, check_stamp, check_tokens):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases((prepare, DECK.replace("batch = 48", "batch = 480"), SAMPLES), check_samples, check_other_uses, check_stamp, check_tokens)

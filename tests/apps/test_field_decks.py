@@ -1,14 +1,8 @@
-"""The decks of trajectories in inputs/, on a few short trajectories of their generators: data, training, and a rollout.
-
-usage: test_field_decks.py MYLOS REPOSITORY
-"""
-import pathlib
+"""The decks of trajectories in inputs/, on a few short trajectories of their generators: data, training, and a rollout."""
 import re
 import subprocess
-import sys
-import tempfile
 
-from support.command import Command
+from support.cases import run_cases
 
 # Deck: its generator, options of small files, a test file.
 DECKS = {"ks_rollout": ("kuramoto_sivashinsky", ["--levels", 21], "ks/test/ks-003.h5", "ks"),
@@ -16,7 +10,7 @@ DECKS = {"ks_rollout": ("kuramoto_sivashinsky", ["--levels", 21], "ks/test/ks-00
 SHORT = ["run.epochs=1", "data.batch=16", "schedule.warmup=0", "run.peak_flops=1e12"]
 
 
-def check(command, repository, name):
+def check(command, name, repository):
     generator, sizes, test, folder = DECKS[name]
     deck = repository / f"inputs/{name}.toml"
     for part, numbers in (("train", ["--trajectories", 3]), ("test", ["--trajectories", 1, "--first", 3])):
@@ -29,8 +23,4 @@ def check(command, repository, name):
     command.must("rollout", f"runs/{run}", f"data/{test}", "--steps", 4, "--truth", f"data/{test}", "--out", f"{name}.h5")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for each in DECKS:
-        check(mylos, pathlib.Path(sys.argv[2]).resolve(), each)
-        print(f"inputs/{each}.toml runs")
+run_cases(*((check, name) for name in DECKS), arguments=["repository"])

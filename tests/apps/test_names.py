@@ -1,45 +1,22 @@
 """Names of inputs and targets go with the data, the network and its predictions: columns are found by them, on any number of
-ranks and after a restart; and inputs outside of the training range are counted.
-
-usage: test_names.py MYLOS
-"""
+ranks and after a restart; and inputs outside of the training range are counted."""
 import csv
-import json
 import re
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
-from support import checkpoint_block
+from support.cases import run_cases
+from support.changed_checkpoints import signed_changes
+from support.data_files import write_data
+from support.decks import deck_text
 from support.run_folders import last_checkpoint
 
-DECK = """[run]
-peak_flops = 1e12
-name = "cloud"
-steps = 30
-metrics = ["r2"]
-evaluate_every = 10
-[data]
-train = "train.h5"
-test = "test.h5"
-validation = 0.2
-batch = 20
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [8]
-loss = "mse"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 1e-2
-[checkpoint]
-keep_last = 1
-"""
+DECK = deck_text(run=dict(name="cloud", steps=30, metrics=["r2"], evaluate_every=10),
+                 data=dict(train="train.h5", test="test.h5", validation=0.2, batch=20, normalize="standard"),
+                 model=dict(type="mlp", hidden=[8], loss="mse"), precision=dict(compute="fp32"), optimizer=dict(lr=1e-2),
+                 checkpoint=dict(keep_last=1))
 INPUTS = ["T", "p", "humidity"]
 TARGETS = ["cloud_fraction", "rain"]
 SAMPLES = 100
@@ -73,7 +50,7 @@ def check_columns_are_found_by_name(command):
     write(command, "train", table(1), INPUTS + TARGETS, "--targets", ",".join(TARGETS))
     new = table(2)
     write(command, "test", new, ["rain", "p", "T", "humidity", "cloud_fraction"], "--targets", "rain,cloud_fraction")
-    (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    command.write("deck.toml", DECK)
     notes = ["test.h5: its inputs are p, T, humidity; they are read by name in the order T, p, humidity",
              "test.h5: its targets are rain, cloud_fraction; they are read by name in the order cloud_fraction, rain"]
     said = command.must("train", "deck.toml", "--check").stdout.splitlines()
@@ -84,7 +61,7 @@ def check_columns_are_found_by_name(command):
     command.must("train", "deck.toml", "run.folder=runs/undisturbed")
     write(command, "in-order", new, INPUTS + TARGETS, "--targets", ",".join(TARGETS))
     command.must("train", "deck.toml", "run.folder=runs/in-order", "data.test=in-order.h5")
-    rows = {run: [line.rsplit(",", 1)[0] for line in (command.folder / f"runs/{run}/evaluations.csv").read_text().splitlines()]
+    rows = {run: [line.rsplit(",", 1)[0] for line in command.text(f"runs/{run}/evaluations.csv").splitlines()]
             for run in ("undisturbed", "in-order")}
     assert rows["undisturbed"] == rows["in-order"], "the same test data in another order"
 
@@ -99,7 +76,7 @@ def check_columns_are_found_by_name(command):
 
 
 def check_names_with_commas(command):
-    (command.folder / "winds.csv").write_text('"wind, east";"say ""up""";rain\n1;2;3\n4;5;6\n', encoding="utf-8")
+    command.write("winds.csv", '"wind, east";"say ""up""";rain\n1;2;3\n4;5;6\n')
     command.must("prepare", "csv", "winds.csv", "--targets", '"wind, east",rain', "--out", "winds.h5")
     with h5py.File(command.folder / "winds.h5") as file:
         assert file["target_names"][()].decode().split("\n") == ["wind, east", "rain"]
@@ -112,7 +89,7 @@ def check_metrics_go_by_names(command):
     said = command.must("eval", "runs/cloud", "--metrics", "r2", ranks=2).stdout
     found = dict(re.findall(r"^R2 of (\w+): ([-\d.e]+)$", said, re.MULTILINE))
     assert list(found) == TARGETS, said
-    kept = json.loads((command.folder / "runs/cloud/targets.json").read_text(encoding="utf-8"))
+    kept = command.document("runs/cloud/targets.json")
     assert kept["targets"] == TARGETS and kept["step"] == 30 and list(kept["parts"]) == ["validation", "test"], kept
     assert numpy.allclose(kept["parts"]["test"], [float(number) for number in found.values()], rtol=1e-4), (kept, found)
     page = command.folder / "cloud.html"
@@ -159,9 +136,8 @@ def check_networks_of_earlier_builds(command):
     """They know neither names nor ranges, and go on as they did."""
     shutil.copytree(command.folder / "runs/cloud", command.folder / "runs/older")
     path = last_checkpoint(command, "runs/older")
-    with h5py.File(path, "r+") as file:
+    with signed_changes(path) as file:
         del file["samples"], file["input_range"]
-    path.write_bytes(checkpoint_block.with_right_block(path.read_bytes()))
     said = command.must("predict", "runs/older", "right.h5", "older.h5", ranks=2).stdout
     assert said == f"older.h5: outputs of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
     with h5py.File(command.folder / "older.h5") as file:
@@ -180,9 +156,8 @@ def check_inputs_outside_the_training_range(command):
     new = numpy.tile((low + high) / 2, (10, 1)).astype("f4")
     new[3, 1], new[3, 2], new[7, 0], new[8, 0], new[9, 0] = high[1] * 1.5, -1, 500, low[0], numpy.nextafter(high[0], numpy.float32(1e9))
     for name, order in (("far", [0, 1, 2]), ("far-swapped", [2, 0, 1])):
-        with h5py.File(command.folder / f"{name}.h5", "w") as file:
-            file["inputs"], file["input_names"] = new[:, order], [INPUTS[i] for i in order]
-            file["targets"] = numpy.zeros((10, 2), "f4")
+        write_data(command.folder / f"{name}.h5", inputs=new[:, order], input_names=[INPUTS[i] for i in order],
+                   targets=numpy.zeros((10, 2), "f4"))
         for ranks in (1, 2, 4):
             expected = (rf"{name}\.h5: 4 inputs in 3 of 10 samples lie outside the range of the training samples, the first in sample 3 "
                         rf"\(counted from 0\): p is ([\d.e+]+), in training ([\d.e+]+) to ([\d.e+]+)")
@@ -205,10 +180,10 @@ def check_predictions_as_a_table(command):
         assert header == TARGETS and numpy.allclose(numpy.array(rows, "f4"), expected, rtol=1e-6)
         if ranks == 1:
             assert numpy.array_equal(numpy.array(rows, "f4"), expected)
-    text = (command.folder / "table.CSV").read_text()
+    text = command.text("table.CSV")
     assert " " not in text and text.count("\n") == SAMPLES + 1
     command.must("predict", "runs/plain", "plain.h5", "plain.csv")
-    assert (command.folder / "plain.csv").read_text().startswith("target_0,target_1\n")
+    assert command.text("plain.csv").startswith("target_0,target_1\n")
     for output, instead in (("p.tsv", "p.h5"), ("p.onnx", "p.h5"), ("p.npy", "p.h5"), ("a.b.json", "a.b.h5")):
         command.must_refuse(["predict", "runs/cloud", "right.h5", output], "bad-argument", f"{output}: ", f"name it {instead}")
     command.must_refuse(["prepare", "csv", "right.csv", "--out", "again.csv"], "bad-argument", "again.csv: ", "name it again.h5")
@@ -230,10 +205,6 @@ def check_statistics_of_strangers(command):
     command.must("train", "deck.toml", "data.train=seven.h5", "data.validation=0", "data.test=test-plain.h5", "run.folder=stamped")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_columns_are_found_by_name, check_names_with_commas, check_metrics_go_by_names, check_other_names_are_refused, check_files_without_names,
-                  check_networks_of_earlier_builds,
-                  check_inputs_outside_the_training_range, check_predictions_as_a_table, check_statistics_of_strangers):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(check_columns_are_found_by_name, check_names_with_commas, check_metrics_go_by_names, check_other_names_are_refused,
+          check_files_without_names, check_networks_of_earlier_builds, check_inputs_outside_the_training_range,
+          check_predictions_as_a_table, check_statistics_of_strangers)

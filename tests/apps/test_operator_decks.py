@@ -1,17 +1,11 @@
-"""The decks of neural operators in inputs/, on a few small pairs of their generators: training, and predictions on a finer grid.
-
-usage: test_operator_decks.py MYLOS REPOSITORY
-"""
-import pathlib
+"""The decks of neural operators in inputs/, on a few small pairs of their generators: training, and predictions on a finer grid."""
 import re
 import subprocess
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
 
 # Deck: its generator, options of small files, those of a finer grid, and the array that it predicts.
 DECKS = {"fno-burgers": ("burgers_operator", ["--points", 64, "--grid", 256], ["--points", 128, "--grid", 256], "final"),
@@ -19,7 +13,7 @@ DECKS = {"fno-burgers": ("burgers_operator", ["--points", 64, "--grid", 256], ["
 SHORT = ["run.epochs=2", "data.batch=4", "schedule.warmup=0", "run.peak_flops=1e12"]
 
 
-def check(command, repository, name):
+def check(command, name, repository):
     generator, coarse, fine, target = DECKS[name]
     deck = repository / f"inputs/{name}.toml"
     text = deck.read_text(encoding="utf-8")
@@ -37,8 +31,4 @@ def check(command, repository, name):
         assert numpy.isfinite(out[target][()]).all() and numpy.abs(out[target][()]).max() > 0
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for each in DECKS:
-        check(mylos, pathlib.Path(sys.argv[2]).resolve(), each)
-        print(f"inputs/{each}.toml runs")
+run_cases(*((check, name) for name in DECKS), arguments=["repository"])

@@ -1,62 +1,25 @@
-"""Predictions for data without answers: the same as with them, on any number of ranks; and what cannot learn from it.
-
-usage: test_predict.py MYLOS
-"""
+"""Predictions for data without answers: the same as with them, on any number of ranks; and what cannot learn from it."""
 import os
 import random
 import re
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import DECK, prepare
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 
-REGRESSION = """[run]
-peak_flops = 1e12
-name = "flow"
-epochs = 2
-[data]
-train = "flow.h5"
-batch = 64
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [24]
-loss = "mse"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 1e-2
-"""
-WIDE = """[run]
-peak_flops = 1e12
-name = "wide"
-steps = 1
-[data]
-train = "wide.h5"
-shape = [64, 64, 1]
-batch = 2
-normalize = "none"
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = 128
-kernel = 1
-[[model.layers]]
-kind = "global_pool"
-[[model.layers]]
-kind = "dense"
-[precision]
-compute = "fp32"
-"""
+REGRESSION = deck_text(run=dict(name="flow", epochs=2), data=dict(train="flow.h5", batch=64, normalize="standard"),
+                       model=dict(type="mlp", hidden=[24], loss="mse"), precision=dict(compute="fp32"), optimizer=dict(lr=1e-2))
+WIDE = deck_text(run=dict(name="wide", steps=1), data=dict(train="wide.h5", shape=[64, 64, 1], batch=2, normalize="none"),
+                 model=dict(type="chain", loss="mse"),
+                 layers=[layer("conv", outputs=128, kernel=1), layer("global_pool"), layer("dense")],
+                 precision=dict(compute="fp32"))
 SAMPLES = 2049  # more than a batch: on two ranks one has a batch more than the other
 NO_ANSWERS = r"has neither /labels \[samples\] nor /targets \[samples, outputs\], so that only `mylos predict` can use it"
 
@@ -82,8 +45,7 @@ def write_inputs_alone(path, source):
 def predictions(command, run, data, ranks=1):
     output = f"{run}-{ranks}-{data}"
     said = command.must("predict", f"runs/{run}", data, output, ranks=ranks).stdout
-    with h5py.File(command.folder / output) as file:
-        outputs = file["outputs"][:]
+    outputs = read_data(command.folder / output, "outputs")
     rows, columns = outputs.shape
     assert said.splitlines()[-1] == f"{output}: outputs of {rows} samples, [{rows}, {columns}]", said
     return outputs
@@ -107,7 +69,7 @@ def check_regression(command):
     said = command.must("prepare", "csv", "new.csv", "--out", "new.h5").stdout
     assert said == ("new.csv: line 1 names the columns: angle, speed, height\n"
                     f"new.h5: {SAMPLES} samples of 3 features, no labels or targets: for `mylos predict`\n"), said
-    (command.folder / "flow.toml").write_text(REGRESSION, encoding="utf-8")
+    command.write("flow.toml", REGRESSION)
     command.must("train", "flow.toml")
     write_inputs_alone(command.folder / "own.h5", command.folder / "flow.h5")
 
@@ -159,13 +121,10 @@ def check_refusals(command):
         refuse(command, r"new\.h5: " + NO_ANSWERS, "eval", "runs/flow", "--data", "new.h5", ranks=ranks)
         refuse(command, r"new\.h5: has 3 inputs per sample, but runs/small/checkpoints/step-\d+\.h5 was trained on 8.* "
                r"\[data-mismatch\]\n", "predict", "runs/small", "new.h5", "refused.h5", ranks=ranks)
-    with h5py.File(command.folder / "four-inputs.h5", "w") as file:
-        file["inputs"], file["targets"] = numpy.zeros((5, 4), "f4"), numpy.zeros((5, 2), "f4")
+    write_data(command.folder / "four-inputs.h5", inputs=numpy.zeros((5, 4), "f4"), targets=numpy.zeros((5, 2), "f4"))
     refuse(command, r"four-inputs\.h5: has 4 inputs per sample, but runs/flow/.* was trained on 3.* \[data-mismatch\]\n",
            "eval", "runs/flow", "--data", "four-inputs.h5")
-    with h5py.File(command.folder / "four.h5", "w") as file:
-        file["inputs"], file["labels"] = numpy.zeros((5, 8), "f4"), numpy.arange(5) % 4
-        file.attrs["classes"] = 4
+    write_data(command.folder / "four.h5", inputs=numpy.zeros((5, 8), "f4"), labels=numpy.arange(5) % 4, classes=4)
     refuse(command, r"four\.h5: has 4 classes, but runs/small/.* was trained on 3.* \[data-mismatch\]\n",
            "predict", "runs/small", "four.h5", "refused.h5")
 
@@ -184,8 +143,7 @@ def check_what_is_read_is_not_written(command):
 
 
 def check_outputs_find_room_before_they_are_computed(command):
-    with h5py.File(command.folder / "many.h5", "w") as file:
-        file["inputs"] = numpy.zeros((3 << 19, 3), "f4")
+    write_data(command.folder / "many.h5", inputs=numpy.zeros((3 << 19, 3), "f4"))
     before = sorted(command.folder.iterdir())
     run = command.start_line(["prlimit", f"--fsize={12 << 20}", *command.line("predict", "runs/flow", "many.h5", "outputs.h5")])
     said = run.communicate()[1]
@@ -238,8 +196,7 @@ def check_outputs_beyond_half_are_not_written_without_a_word(command):
     older = None
     for ranks in (1, 2, 3):
         said = command.must("predict", "loud.h5", "new.h5", "allowed.h5", "--allow-nonfinite", ranks=ranks).stdout
-        with h5py.File(command.folder / "allowed.h5") as file:
-            outputs = file["outputs"][:]
+        outputs = read_data(command.folder / "allowed.h5", "outputs")
         older = older or shutil.copyfile(command.folder / "allowed.h5", command.folder / "half.h5").read_bytes()
         assert 100 < numpy.isfinite(outputs).all(axis=1).sum() < SAMPLES - 100
         expected = (beyond(outputs) + "; fp16, in which the network computes, ends at 65504: bf16 and fp32 go further")
@@ -257,8 +214,7 @@ def check_probabilities_of_no_number(command):
         louder = {path: file[path][:] * numpy.float32(1e20) for path in ("model/hidden1/weight", "model/head/weight")}
     replace_signed(sound, command.folder / "loud-classes.h5", louder)
     command.must("predict", "loud-classes.h5", "test.h5", "far.h5", "--allow-nonfinite")
-    with h5py.File(command.folder / "far.h5") as file:
-        expected = beyond(file["outputs"][:])
+    expected = beyond(read_data(command.folder / "far.h5", "outputs"))
     command.must_refuse(["predict", "loud-classes.h5", "test.h5", "no.h5"], "not-finite", "no.h5: ", expected, "--allow-nonfinite",
                         code=1)
     assert not list(command.folder.glob("no.h5*"))
@@ -267,10 +223,8 @@ def check_probabilities_of_no_number(command):
 def check_batches_take_bounded_memory(command):
     """As many samples as a batch of rows has would take 2 GiB of activations."""
     samples = 1024
-    with h5py.File(command.folder / "wide.h5", "w") as file:
-        file["inputs"] = numpy.zeros((samples, 64 * 64), "f4")
-        file["targets"] = numpy.ones((samples, 1), "f4")
-    (command.folder / "wide.toml").write_text(WIDE, encoding="utf-8")
+    write_data(command.folder / "wide.h5", inputs=numpy.zeros((samples, 64 * 64), "f4"), targets=numpy.ones((samples, 1), "f4"))
+    command.write("wide.toml", WIDE)
     command.must("train", "wide.toml")
     run = command.start("predict", "runs/wide", "wide.h5", "wide-outputs.h5")
     _, status, used = os.wait4(run.pid, 0)
@@ -279,12 +233,7 @@ def check_batches_take_bounded_memory(command):
     assert used.ru_maxrss < 1_600_000, f"{used.ru_maxrss} KiB"
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_regression, check_classes, check_images_without_labels, check_refusals,
-                  check_what_is_read_is_not_written, check_outputs_find_room_before_they_are_computed,
-                  check_checkpoints_of_strangers, check_bad_value_ends_all_ranks,
-                  check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number,
-                  check_batches_take_bounded_memory):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(check_regression, check_classes, check_images_without_labels, check_refusals, check_what_is_read_is_not_written,
+          check_outputs_find_room_before_they_are_computed, check_checkpoints_of_strangers, check_bad_value_ends_all_ranks,
+          check_outputs_beyond_half_are_not_written_without_a_word, check_probabilities_of_no_number,
+          check_batches_take_bounded_memory)

@@ -1,26 +1,20 @@
 """mylos rollout and predict on arrays: a linear network against powers of its matrix, fields against NumPy's errors and
-spectra, the layout of the files, any number of ranks, and what is refused.
-
-usage: test_rollout.py MYLOS
-"""
-import csv
-import json
+spectra, the layout of the files, any number of ranks, and what is refused."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from rollout_fields import (
     FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear)
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
 from support.run_folders import last_checkpoint
+from support.tables import rows_of
 
 
 def table(path):
-    with open(path, encoding="utf-8") as file:
-        return [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in csv.DictReader(file)]
+    return [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in rows_of(path)]
 
 
 def column(rows, name):
@@ -64,7 +58,7 @@ def check_linear(command):
         data = numpy.concatenate([file[name][:].astype("f4").astype("f8") for name in ("u", "g", "f")], axis=-1)
     for history, targets_are, normalize in ((1, "state", "standard"), (2, "difference", "standard"), (3, "state", "none")):
         name = f"{targets_are}{history}"
-        (command.folder / "linear.toml").write_text(LINEAR.format(history=history, targets_are=targets_are, normalize=normalize), encoding="utf-8")
+        command.write("linear.toml", LINEAR.format(history=history, targets_are=targets_are, normalize=normalize))
         trained = command.must("train", "linear.toml", f"run.folder={name}").stdout
         command.must("rollout", name, "linear.h5", "--steps", 6, "--out", f"{name}.h5", "--truth", "linear.h5")
         states = matrix_rollout(last_checkpoint(command, name), data[:, :history], data[:, history:, 5:], targets_are == "difference", 6)
@@ -80,15 +74,14 @@ def check_linear(command):
             truth = data[:, history - 1 + step, :5]
             each = numpy.array([errors(found[i, step][None, order], truth[i][None, order])[:2] for i in range(SAMPLES)])
             close([row["relative_l2"], row["nrmse"]], each.mean(0), 1e-6)
-        with open(command.folder / name / "evaluations.csv", encoding="utf-8") as file:
-            metric = [float(row["rollout"]) for row in csv.DictReader(file) if row["part"] == "test"]
+        metric = [float(row["rollout"]) for row in command.rows(f"{name}/evaluations.csv") if row["part"] == "test"]
         assert len(metric) == 3
         # Of the last evaluation: rollouts of 3 steps that follow each other.
         starts = range(0, LEVELS - history - 2, 3)
         command.must("rollout", name, "linear.h5", "--steps", 3, "--out", "three.h5", "--truth", "linear.h5", "--start", ",".join(map(str, starts)))
         last = column(table(command.folder / "three.errors.csv"), "nrmse").mean()
         assert abs(last - metric[-1]) < 1e-6 * last, (last, metric)
-        document = json.loads((command.folder / name / "evaluation.rollout.json").read_text(encoding="utf-8"))
+        document = command.document(f"{name}/evaluation.rollout.json")
         assert abs(document["mean_nrmse"] - metric[-1]) < 1e-12 and len(document["members"]) == SAMPLES * len(starts)
         best = min(range(3), key=metric.__getitem__)
         assert f"test.rollout3 {metric[best]:.6g} at step {10 * (best + 1)}" in trained, trained
@@ -98,7 +91,7 @@ def check_windows(command):
     """A network of windows whose targets lie several levels after them predicts states; it has no rollouts."""
     deck = LINEAR.format(history=2, targets_are="difference", normalize="standard").replace("history = 2", "history = 2\nahead = 3\nevery = 2")
     deck = deck.replace('metrics = ["rollout3"]\n', "").replace('keep_best = "test.rollout3"\n', "")
-    (command.folder / "windows.toml").write_text(deck, encoding="utf-8")
+    command.write("windows.toml", deck)
     command.must("train", "windows.toml", "run.folder=windows")
     command.must("predict", "windows", "linear.h5", "windows.h5")
     with h5py.File(command.folder / "linear.h5") as file:
@@ -112,7 +105,7 @@ def check_windows(command):
 
 
 def train_fields(command, name, time=":", more=""):
-    (command.folder / "fields.toml").write_text(FIELDS.format(time=time, more=more), encoding="utf-8")
+    command.write("fields.toml", FIELDS.format(time=time, more=more))
     command.must("train", "fields.toml", f"run.folder={name}")
 
 
@@ -139,10 +132,10 @@ def check_fields(command):
             close(column(rows, name), spectrum(field), 1e-7)
         if step > 0:
             close(column(rows, "error"), spectrum(found[step] - truth[step]), 1e-6)
-    document = json.loads((command.folder / "flow.rollout.json").read_text(encoding="utf-8"))
+    document = command.document("flow.rollout.json")
     assert document["errors"]["step"] == [1, 2, 3, 4, 5] and document["spectrum"]["steps"] == [0, 1, 2, 3, 5]
     assert [picture["title"] for picture in document["pictures"][::3]] == [f"from level 0, step {step}" for step in (1, 3, 5)]
-    samples = json.loads((command.folder / "fields/samples.json").read_text(encoding="utf-8"))
+    samples = command.document("fields/samples.json")
     assert len(samples["parts"]["test"]) == 6 and samples["step"] == 8
 
 
@@ -195,8 +188,7 @@ def check_slices(command):
     predicted = fields_of(command.folder / "predicted.h5")  # states, though the network predicts differences
     assert len(predicted) == 4
     close(predicted[0], found[1], 1e-6)
-    with h5py.File(command.folder / "predicted.h5") as file:
-        assert list(file["time"][:]) == [12, 13, 14, 15]
+    assert list(read_data(command.folder / "predicted.h5", "time")) == [12, 13, 14, 15]
 
 
 def check_ranks(command):
@@ -222,7 +214,7 @@ def check_ranks(command):
 
 def check_points(command):
     """Points as samples: fields are put together from them, also where ranks divide a field."""
-    (command.folder / "points.toml").write_text(POINTS.format(time=":", more="points_are_samples = true\ntargets_are = \"difference\""), encoding="utf-8")
+    command.write("points.toml", POINTS.format(time=":", more="points_are_samples = true\ntargets_are = \"difference\""))
     command.must("train", "points.toml", "run.folder=points")
     command.must("rollout", "points", "fields.h5", "--steps", 3, "--out", "points.h5", "--truth", "fields.h5")
     command.must("predict", "points", "fields.h5", "predicted-points.h5", ranks=2)
@@ -242,7 +234,7 @@ def check_not_finite(command):
         huge["u"][0] = 1e6  # above the largest number of fp16
     command.must("train", "fields.toml", "run.folder=half", "precision.compute=fp16")
     output = command.must("rollout", "half", "huge.h5", "--steps", 3, "--out", "huge-out.h5").stdout
-    document = json.loads((command.folder / "huge-out.rollout.json").read_text(encoding="utf-8"))
+    document = command.document("huge-out.rollout.json")
     step = document["members"][0]["first_step_not_finite"]
     assert step is not None and f"1 of 1 members become inf or NaN, the first (from level 0) at step {step}" in output, output
     with h5py.File(command.folder / "huge-out.h5") as file:
@@ -262,8 +254,8 @@ def check_refusals(command):
     with h5py.File(command.folder / "small.h5", "w") as small, h5py.File(command.folder / "fields.h5") as whole:
         small["u"], small["deep/v"], small["f"], small["mask"] = whole["u"][:, 1:], whole["deep/v"][..., 1:], whole["f"][:, 1:], whole["mask"][1:]
     command.must("rollout", "fields", "small.h5", "--steps", 1, "--out", "small-out.h5")  # convolutions have no grid of their own
-    (command.folder / "forced.toml").write_text(FIELDS.format(time=":", more="").replace('targets = ["/u", "/deep/v"]', 'targets = ["/f"]')
-                                                .replace('inputs = ["/u", "/deep/v", "/f"]', 'inputs = ["/u", "/deep/v"]').replace("outputs = 3", "outputs = 1"), encoding="utf-8")
+    command.write("forced.toml", FIELDS.format(time=":", more="").replace('targets = ["/u", "/deep/v"]', 'targets = ["/f"]')
+                  .replace('inputs = ["/u", "/deep/v", "/f"]', 'inputs = ["/u", "/deep/v"]').replace("outputs = 3", "outputs = 1"))
     command.must("train", "forced.toml", "run.folder=forced")
     command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f of data.arrays.targets is not among its inputs")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout20"]'], "too-little-data", "rollout20", "fields.h5")
@@ -272,13 +264,5 @@ def check_refusals(command):
     assert not list(command.folder.glob("no.*"))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        for check in (check_linear, check_windows, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite, check_refusals):
-            check(command)
-            print(check.__name__, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+run_cases(check_linear, check_windows, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite,
+          check_refusals)

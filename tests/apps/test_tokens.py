@@ -1,32 +1,17 @@
-"""Token files as a user makes them, and what is said of bad input.
-
-usage: test_tokens.py MYLOS REPOSITORY
-"""
+"""Token files as a user makes them, and what is said of bad input."""
 import os
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import DECK
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
 
-GPT = """[run]
-peak_flops = 1e12
-name = "gpt"
-steps = 2
-[data]
-train = "ours.h5"
-batch = 2
-[model]
-type = "gpt"
-layers = 1
-heads = 1
-width = 8
-context = 4
-"""
+GPT = deck_text(run=dict(name="gpt", steps=2), data=dict(train="ours.h5", batch=2),
+                model=dict(type="gpt", layers=1, heads=1, width=8, context=4))
 
 
 def llmc_header(magic, version, tokens):
@@ -80,22 +65,21 @@ def check_bad_input(command):
            r"plain\.bin: token 20 \(counted from 0, at byte 40\) is 1000, expected 0 to 999 \[unknown-token\]\n")
     refuse(command, ["prepare", "tokens", "cut.bin", *out], r"cut\.bin: its header states 9 tokens .* 1042 bytes.* \[truncated\]\n")
     refuse(command, ["prepare", "tokens", "cut-header.bin", *out], r"cut-header\.bin: .* header of 1024 bytes.* \[truncated\]\n")
-    (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    command.write("deck.toml", DECK)
     refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"],
            r't\.h5 holds tokens, .* "mlp" .* \[data-mismatch\]\n')
-    with h5py.File(command.folder / "other.h5", "w") as file:
-        file.attrs["format"] = "mylos-checkpoint"
+    write_data(command.folder / "other.h5", format="mylos-checkpoint")
     refuse(command, ["train", "deck.toml", "data.train=other.h5"], r"other\.h5: is a mylos-checkpoint file, .* \[wrong-format\]\n")
 
 
 def check_outputs_that_are_no_new_file(command):
-    (command.folder / "same.txt").write_text("to be or not to be", encoding="utf-8")
+    command.write("same.txt", "to be or not to be")
     refuse(command, ["prepare", "text", "same.txt", "--out", "same.txt"], r"same\.txt: .* \[arguments-conflict\]$")
-    assert (command.folder / "same.txt").read_text() == "to be or not to be"
-    (command.folder / "words.tmp").write_text("or not", encoding="utf-8")
+    assert command.text("same.txt") == "to be or not to be"
+    command.write("words.tmp", "or not")
     refuse(command, ["prepare", "text", "words.tmp", "--out", "words"],
            r"words\.tmp: .* words .* \[arguments-conflict\]$")
-    assert (command.folder / "words.tmp").read_text() == "or not" and not (command.folder / "words").exists()
+    assert command.text("words.tmp") == "or not" and not (command.folder / "words").exists()
     refuse(command, ["prepare", "text", "same.txt", "--out", "no/"], r"no/: .* \[not-a-file\]$")
     assert not (command.folder / "no").exists()
     os.mkfifo(command.folder / "pipe")
@@ -106,9 +90,9 @@ def check_outputs_that_are_no_new_file(command):
 def check_judging_by_other_data(command):
     """A checkpoint knows its characters: no other text's numbers are taken for them."""
     for name, text in {"ours": "abcdefgh", "others": "stuvwxyz", "fewer": "abc"}.items():
-        (command.folder / f"{name}.txt").write_text(text * 40, encoding="utf-8")
+        command.write(f"{name}.txt", text * 40)
         command.must("prepare", "text", f"{name}.txt", "--out", f"{name}.h5")
-    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+    command.write("gpt.toml", GPT)
     command.must("train", "gpt.toml")
     refuse(command, ["train", "gpt.toml", "--restart", "latest", "data.window=sequential"],
            r"data\.window was \"random\".*\"sequential\".* \[restart-mismatch\]")
@@ -127,11 +111,5 @@ def check_judging_by_other_data(command):
            r"more than 2147483647 rows")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    check_text(mylos, sys.argv[2])
-    check_streams(mylos)
-    check_bad_input(mylos)
-    check_outputs_that_are_no_new_file(mylos)
-    check_judging_by_other_data(mylos)
-    print("passed")
+run_cases(check_text, check_streams, check_bad_input, check_outputs_that_are_no_new_file, check_judging_by_other_data,
+          arguments=["repository"])

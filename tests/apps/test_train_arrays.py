@@ -1,50 +1,29 @@
 """A network learns from arrays as they lie in files what it learns from the same samples in prepared files, on any number of
-ranks, with the same bits; and such a run restarts, is evaluated and predicts.
-
-usage: test_train_arrays.py MYLOS RANKS
-"""
+ranks, with the same bits; and such a run restarts, is evaluated and predicts."""
 import re
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
+from support.run_folders import compare, history_without_times, last_checkpoint, weights_of
 
 POINTS = 8
 HISTORY = 2
 LEVELS = {"a/run0.h5": 11, "a/run1.h5": 9, "b/run2.h5": 8, "test.h5": 7}
 TRAIN = [name for name in LEVELS if name != "test.h5"]
-ARRAYS = """[data.arrays]
-inputs = ["/flow/u", "/v"]
-targets = ["/v", "/flow/u"]
-constants = ["/mask"]
-axes = { "/flow/u" = "time y x", "/v" = "x y time", "/mask" = "y x" }
-history = 2
-"""
-DECK = """[run]
-peak_flops = 1e12
-name = "fields"
-steps = 12
-log_every = 4
-[data]
-batch = 6
-normalize = "none"
-{data}
-[model]
-type = "unet"
-channels = [8, 16]
-fields = 2
-loss = "mse"
-[precision]
-compute = "bf16"
-[checkpoint]
-every = 5
-keep_last = 0
-"""
+ARRAYS = dict(inputs=["/flow/u", "/v"], targets=["/v", "/flow/u"], constants=["/mask"],
+              axes={"/flow/u": "time y x", "/v": "x y time", "/mask": "y x"}, history=2)
+
+
+def fields_deck(train, test, arrays=None):
+    return deck_text(run=dict(name="fields", steps=12, log_every=4),
+                     data=dict(batch=6, normalize="none", train=train, test=test, validation=0.2), data__arrays=arrays,
+                     model=dict(type="unet", channels=[8, 16], fields=2, loss="mse"), precision=dict(compute="bf16"),
+                     checkpoint=dict(every=5, keep_last=0))
 
 
 def fields(name):
@@ -70,20 +49,11 @@ def write_prepared(path, names):
         for newest in range(HISTORY - 1, LEVELS[name] - 1):
             inputs.append(numpy.stack([u[newest - 1], v[newest - 1], u[newest], v[newest], mask], -1).ravel())
             targets.append(numpy.stack([v[newest + 1], u[newest + 1]], -1).ravel())
-    with h5py.File(path, "w") as file:
-        file["inputs"], file["targets"] = numpy.array(inputs), numpy.array(targets)
-        file.attrs["shape"] = f"{POINTS} {POINTS} 5"
-
-
-def weights(command, folder):
-    found = {}
-    with h5py.File(last_checkpoint(command, folder)) as file:
-        file["model"].visititems(lambda name, item: found.update({name: item[()]} if isinstance(item, h5py.Dataset) else {}))
-    return found
+    write_data(path, inputs=numpy.array(inputs), targets=numpy.array(targets), shape=f"{POINTS} {POINTS} 5")
 
 
 def require_same_weights(command, folder, other):
-    first, second = weights(command, folder), weights(command, other)
+    first, second = (weights_of(last_checkpoint(command, of), ["model"]) for of in (folder, other))
     assert first.keys() == second.keys() and len(first) > 8
     for name, value in first.items():
         assert value.tobytes() == second[name].tobytes(), f"{folder} and {other}: {name} differs"
@@ -147,28 +117,21 @@ def check_mistakes(command):
     command.must_refuse(["train", "list.toml", "data.test=arrays.toml"], "wrong-format", "arrays.toml")
 
 
-def main():
-    program, ranks = sys.argv[1], int(sys.argv[2])
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        for name in LEVELS:
-            write_arrays(command.folder / name, name)
-        write_prepared(command.folder / "prepared.h5", TRAIN)
-        write_prepared(command.folder / "part0.h5", TRAIN[:1])
-        write_prepared(command.folder / "part1.h5", TRAIN[1:])
-        write_prepared(command.folder / "prepared-test.h5", ["test.h5"])
-        decks = {"prepared": 'train = "prepared.h5"\ntest = "prepared-test.h5"\nvalidation = 0.2',
-                 "list": 'train = "part?.h5"\ntest = "prepared-test.h5"\nvalidation = 0.2',
-                 "arrays": 'train = ["a/run[01].h5", "b/*.h5"]\ntest = "test.h5"\nvalidation = 0.2\n' + ARRAYS}
-        for name, data in decks.items():
-            (command.folder / f"{name}.toml").write_text(DECK.format(data=data), encoding="utf-8")
-        check_prepared(command, ranks)
-        check_restarts(command, ranks)
-        if ranks == 1:
-            check_contents(command)
-            check_predictions(command)
-            check_mistakes(command)
+def set_up(command):
+    for name in LEVELS:
+        write_arrays(command.folder / name, name)
+    for name, of in (("prepared", TRAIN), ("part0", TRAIN[:1]), ("part1", TRAIN[1:]), ("prepared-test", ["test.h5"])):
+        write_prepared(command.folder / f"{name}.h5", of)
+    command.write("prepared.toml", fields_deck("prepared.h5", "prepared-test.h5"))
+    command.write("list.toml", fields_deck("part?.h5", "prepared-test.h5"))
+    command.write("arrays.toml", fields_deck(["a/run[01].h5", "b/*.h5"], "test.h5", ARRAYS))
 
 
-if __name__ == "__main__":
-    main()
+def check_on_one_rank(command, ranks):
+    if ranks == 1:
+        check_contents(command)
+        check_predictions(command)
+        check_mistakes(command)
+
+
+run_cases(set_up, check_prepared, check_restarts, check_on_one_rank, arguments=["ranks"])
