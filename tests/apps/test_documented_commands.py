@@ -1,20 +1,14 @@
 """Every command line of README.md and docs/ is one that the command, the scripts and the presets of this build take: its
 subcommand, its options, the keys that it overrides, and the decks and scripts that it names exist. With --run the README's lines
-about a deck run, one after the other, on a small table.
-
-usage: test_documented_commands.py MYLOS REPOSITORY [--run]
-"""
+about a deck run, one after the other, on a small table."""
 import functools
 import json
 import math
-import pathlib
 import random
 import re
-import sys
-import tempfile
 
 import documented_commands as documented
-from support.command import Command
+from support.cases import run_cases
 
 NESTED = {"prepare", "bench"}
 SHOWN = {"FILE", "FOLDER", "DECK", "OUT.h5", "..."}
@@ -135,7 +129,7 @@ def run_readme(command, repository):
     page = (repository / "README.md").read_text(encoding="utf-8")
     part = page[page.index("## A deck"):page.index("## A language model")]
     deck = re.search(r"(?:^    .*\n|^\n)+", part, re.M).group(0)
-    (command.folder / "deck.toml").write_text(re.sub(r"^    ", "", deck, flags=re.M), encoding="utf-8")
+    command.write("deck.toml", re.sub(r"^    ", "", deck, flags=re.M))
     write_tables(command.folder)
     lines = ["mylos prepare csv flow.csv --targets lift,drag --out flow.h5"]
     lines += [line for _, line in documented.lines_of(repository / "README.md") if line in " ".join(part.split("\n    "))]
@@ -160,16 +154,12 @@ def run_readme(command, repository):
     print(f"{ran} command lines of README.md ran")
 
 
-def main():
-    repository = pathlib.Path(sys.argv[2]).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        if "--run" in sys.argv:
-            run_readme(command, repository)
-        else:
-            check_lines(command, repository)
-            check_page_of_commands(command, repository)
+def check_commands(command, repository, run):
+    if run:
+        run_readme(command, repository)
+    else:
+        check_lines(command, repository)
+        check_page_of_commands(command, repository)
 
 
-if __name__ == "__main__":
-    main()
+run_cases(check_commands, arguments=["repository"], option="run")

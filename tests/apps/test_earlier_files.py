@@ -18,6 +18,7 @@ import tempfile
 import numpy
 
 from support.command import Command
+from support.tables import rows_of
 
 EARLIER = pathlib.Path(__file__).resolve().parent / "earlier_files"
 SKIPPED = 77
@@ -50,13 +51,12 @@ def require_near(found, wanted, tolerance, what):
 
 def predicted(command, model, data):
     command.must("predict", model, data, "predicted.csv")
-    text = (command.folder / "predicted.csv").read_text()
+    text = command.text("predicted.csv")
     return text, [[float(cell) for cell in row] for row in list(csv.reader(text.splitlines()))[1:]]
 
 
 def losses_of(folder, first):
-    with open(folder / "history.csv") as rows:
-        return [float(row["loss"]) for row in csv.DictReader(rows) if int(row["step"]) >= first]
+    return [float(row["loss"]) for row in rows_of(folder / "history.csv") if int(row["step"]) >= first]
 
 
 def version_of(checkpoint):

@@ -1,17 +1,12 @@
-"""apps/fallback: its own law computes what the network has not seen, and the errors stay those of what it has.
-
-usage: test_fallback.py MYLOS FALLBACK SOURCE
-"""
-import pathlib
+"""apps/fallback: its own law computes what the network has not seen, and the errors stay those of what it has."""
 import re
 import subprocess
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 
 COUNT, STEPS = 2000, 30  # of the program
 
@@ -37,24 +32,21 @@ def flagged(model):
     return 100 * count / (COUNT * STEPS)
 
 
-def main():
-    mylos, program, source = sys.argv[1:4]
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(mylos, folder)
-        run(program, command, "table", "law.csv")
-        command.must("prepare", "csv", "law.csv", "--targets", "z", "--out", "law.h5")
-        command.must("train", pathlib.Path(source) / "apps/fallback/law.toml", "run.folder=law", "run.epochs=15", "run.peak_flops=1e12")
-        command.must("export", "law", "plain.h5")
-        text = run(program, command, "run", "plain.h5", code=2)
-        assert "--input-statistics" in text and text.endswith("[missing-dataset]\n"), text
-        command.must("export", "law", "model.h5", "--input-statistics")
-        text = run(program, command, "run", "model.h5")
-        share, error, alone = map(float, re.search(r"by the law ([\d.]+) % of all points; largest error (\S+), of the network alone (\S+)$",
-                                                   text.strip()).groups())
-        expected = flagged(command.folder / "model.h5")
-        assert abs(share - expected) < 0.06, (share, expected)
-        assert 30 < share < 95 and error < 0.2 and alone > 3 * error, text
-        print(text, end="")
+def check_law(command, program, repository):
+    run(program, command, "table", "law.csv")
+    command.must("prepare", "csv", "law.csv", "--targets", "z", "--out", "law.h5")
+    command.must("train", repository / "apps/fallback/law.toml", "run.folder=law", "run.epochs=15", "run.peak_flops=1e12")
+    command.must("export", "law", "plain.h5")
+    text = run(program, command, "run", "plain.h5", code=2)
+    assert "--input-statistics" in text and text.endswith("[missing-dataset]\n"), text
+    command.must("export", "law", "model.h5", "--input-statistics")
+    text = run(program, command, "run", "model.h5")
+    share, error, alone = map(float, re.search(r"by the law ([\d.]+) % of all points; largest error (\S+), of the network alone (\S+)$",
+                                               text.strip()).groups())
+    expected = flagged(command.folder / "model.h5")
+    assert abs(share - expected) < 0.06, (share, expected)
+    assert 30 < share < 95 and error < 0.2 and alone > 3 * error, text
+    print(text, end="")
 
 
-main()
+run_cases(check_law, arguments=["program", "repository"])

@@ -1,12 +1,7 @@
 """Model files that cannot be written or read: where the state of a run is needed, a disk is full, bytes are damaged, or a
-stranger wrote them.
-
-usage: test_model_files.py MYLOS
-"""
+stranger wrote them."""
 import random
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -14,11 +9,11 @@ import numpy
 from model_files import require_model
 from small_problem import DECK, prepare
 from support import checkpoint_block
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.data_files import read_data
 from support.refusal import ids_of, require_refusal
 from support.run_folders import last_checkpoint
-
 
 
 def train_and_export(command):
@@ -135,8 +130,7 @@ def check_hostile(command):
 def check_large_weights(command):
     """fp16 ends at 65504: the export says which weight is larger, and writes nothing."""
     checkpoint = last_checkpoint(command, "fp32")
-    with h5py.File(checkpoint) as file:
-        weights = file["model/head/weight"][()]
+    weights = read_data(checkpoint, "model/head/weight")
     weights[1, 2] = -70000
     replace_signed(checkpoint, command.folder / "large.h5", {"/model/head/weight": weights})
     command.must_refuse(["export", "large.h5", "x.h5", "--type", "fp16"], "not-finite", "large.h5", "/model/head/weight",
@@ -148,9 +142,4 @@ def check_large_weights(command):
     require_model(command.folder / "x.h5", command.folder / "large.h5", "fp16")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    train_and_export(mylos)
-    for check in (check_where_a_run_is_needed, check_damage, check_hostile, check_overwriting, check_large_weights):
-        check(mylos)
-        print(check.__name__, "passed", flush=True)
+run_cases(train_and_export, check_where_a_run_is_needed, check_damage, check_hostile, check_overwriting, check_large_weights)

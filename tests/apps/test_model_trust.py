@@ -1,38 +1,22 @@
-"""How sure a model is, inside a program: flags and distances of inputs, and ensembles, as NumPy computes them.
-
-usage: test_model_trust.py MYLOS MODEL_TRUST
-"""
+"""How sure a model is, inside a program: flags and distances of inputs, and ensembles, as NumPy computes them."""
 import shutil
 import subprocess
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from model_files import stored_bytes
 from small_problem import DECK, prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
+from support.data_files import read_data, write_data
+from support.decks import deck_text
 
 SAMPLES = 3000
 RIDGE = 1e-6  # of the documentation
 OUTSIDE, FAR, NOT_FINITE = 1, 2, 4
-FLOW = """[run]
-peak_flops = 1e12
-name = "flow"
-steps = 6
-[data]
-train = "flow.h5"
-validation = 0.1
-batch = 64
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [24]
-loss = "mse"
-[precision]
-compute = "bf16"
-"""
+FLOW = deck_text(run=dict(name="flow", steps=6), data=dict(train="flow.h5", validation=0.1, batch=64, normalize="standard"),
+                 model=dict(type="mlp", hidden=[24], loss="mse"), precision=dict(compute="bf16"))
 
 
 def write_flow(path, kind, seed=3):
@@ -164,11 +148,9 @@ def check_ensemble(program, command):
         if kind == "regression":
             x = write_flow(command.folder / "flow.h5", "plain")[:2500]
         else:
-            with h5py.File(command.folder / "test.h5") as file:
-                x = file["inputs"][:]
+            x = read_data(command.folder / "test.h5", "inputs")
         x.tofile(command.folder / "in.bin")
-        with h5py.File(command.folder / "seen.h5", "w") as file:
-            file["inputs"] = x
+        write_data(command.folder / "seen.h5", inputs=x)
         members = []
         for seed in range(4):
             folder = f"{kind}-{seed}"
@@ -188,17 +170,14 @@ def check_ensemble(program, command):
     assert result.returncode == 2 and "[model-mismatch]" in result.stderr, result.stderr
 
 
-def main():
-    mylos, program = sys.argv[1:3]
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(mylos, folder)
-        (command.folder / "flow.toml").write_text(FLOW, encoding="utf-8")
-        for kind in ("plain", "constant", "collinear"):
-            check_statistics(program, command, kind)
-        check_ensemble(program, command)
-        shutil.rmtree(command.folder / "regression-0")
-        write_flow(command.folder / "flow.h5", "plain")
-        check_refusals(program, command)
+def check_all(command, program):
+    command.write("flow.toml", FLOW)
+    for kind in ("plain", "constant", "collinear"):
+        check_statistics(program, command, kind)
+    check_ensemble(program, command)
+    shutil.rmtree(command.folder / "regression-0")
+    write_flow(command.folder / "flow.h5", "plain")
+    check_refusals(program, command)
 
 
-main()
+run_cases(check_all, arguments=["program"])

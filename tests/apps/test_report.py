@@ -1,18 +1,13 @@
-"""mylos report: the page's structure for runs that are done, going on, crashed, strangers', of other versions, or damaged.
-
-usage: test_report.py MYLOS
-"""
+"""mylos report: the page's structure for runs that are done, going on, crashed, strangers', of other versions, or damaged."""
 import json
 import math
 import os
 import re
 import shutil
 import signal
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.processes import wait_until
 
 HEADER = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,tokens_per_s,elapsed_s\n"
@@ -36,7 +31,7 @@ def report(command, *arguments, page=None):
 def check_done(command):
     command.must("train", "deck.toml", "run.folder=done")
     run, = report(command, "done")["runs"]
-    rows = (command.folder / "done/history.csv").read_text().splitlines()[1:]
+    rows = command.text("done/history.csv").splitlines()[1:]
     curves = run["history"]["curves"]
     assert run["progress"] == "done" and run["name"] == "small" and run["notes"] == [], run["notes"]
     assert run["history"]["rows"] == len(rows) == run["steps_of_run"] == curves["first"][-1]
@@ -46,7 +41,7 @@ def check_done(command):
     for row, resident in zip(rows, curves["host_bytes"]["mean"]):
         assert math.isclose(float(row.split(",")[-3]), resident, rel_tol=1e-5), (row, resident)
     assert "host_peak_bytes" in curves and "device_bytes" not in curves, "without a device there is no curve of it"
-    plan = json.loads((command.folder / "done/plan.json").read_text())
+    plan = command.document("done/plan.json")
     assert math.isclose(sum(part["bytes"] for part in run["plan"]["parts"]), plan["rank_bytes"], rel_tol=0.01)
     types = {layer["name"]: layer["compute"] for layer in run["layers"]}
     assert types == {"hidden1": "bf16", "hidden2": "bf16", "head": "bf16"}, types
@@ -220,7 +215,7 @@ def check_fields(command):
                "pictures": [plane]}
     history = HEADER + "1,0,2.5,1,1,1,0,1,10,0,1\n"
     make_run(command, "fields", history, samples_json=json.dumps(samples))
-    (command.folder / "fields/long.rollout.json").write_text(json.dumps(rollout), encoding="utf-8")
+    command.write("fields/long.rollout.json", json.dumps(rollout))
     run, = report(command, "fields")["runs"]
     assert run["samples"]["parts"]["test"] == [plane, line, north] and run["samples"]["step"] == 7 and run["notes"] == [], run["notes"]
     found, = run["rollouts"]
@@ -232,7 +227,7 @@ def check_fields(command):
         run, = report(command, f"bad{i}")["runs"]
         assert run["samples"] is None and run["notes"] == ["samples.json: is not whole, or no fields of samples: left out"], (change, run["notes"])
     for change in ({"errors": {"step": [1], "nrmse": [1, 2]}}, {"spectrum": {"wavenumber": [0]}}, {"pictures": 3}, {"members": {}}):
-        (command.folder / "bad0/x.rollout.json").write_text(json.dumps({**rollout, **change}), encoding="utf-8")
+        command.write("bad0/x.rollout.json", json.dumps({**rollout, **change}))
         run, = report(command, "bad0")["runs"]
         assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])
 
@@ -254,7 +249,7 @@ def check_uncertainty(command):
 def check_advice(command):
     """What `mylos advise --json` printed, in a run's folder; damaged or hostile it is a note, or shown as far as it goes."""
     printed = command.must("advise", "deck.toml", "--steps", "4", "--rounds", "1", "--json", "--out", "advised.toml").stdout
-    (command.folder / "done/advice.json").write_text(printed, encoding="utf-8")
+    command.write("done/advice.json", printed)
     told, (run,) = json.loads(printed), report(command, "done")["runs"]
     shown = run["advice"]
     assert run["notes"] == [] and shown["verdict"] == told["advice"]["verdict"] and shown["reasons"] == told["advice"]["reasons"], shown
@@ -266,14 +261,14 @@ def check_advice(command):
             assert math.isclose(one[key], measured[key], rel_tol=1e-5), (key, one, measured)
     hostile = {"format": "mylos-advice", "version": 1, "trials": [3, {"compute": "</script>" * 100, "obstacle": "x" * 1000}, {}] * 50,
                "advice": {"verdict": 7, "reasons": ["r" * 9000] * 99}}
-    (command.folder / "done/advice.json").write_text(json.dumps(hostile), encoding="utf-8")
+    command.write("done/advice.json", json.dumps(hostile))
     run, = report(command, "done")["runs"]
     assert len(run["advice"]["trials"]) <= 64 and len(json.dumps(run["advice"])) < 100_000 and run["advice"]["verdict"] == "", run["advice"]
     for text in ("[1]", "{", '"advice"'):
-        (command.folder / "done/advice.json").write_text(text, encoding="utf-8")
+        command.write("done/advice.json", text)
         run, = report(command, "done")["runs"]
         assert run["advice"] is None and run["notes"] == ["advice.json: is not whole, or no JSON: left out"], (text, run["notes"])
-    (command.folder / "done/advice.json").write_text('{"advice": 3}', encoding="utf-8")
+    command.write("done/advice.json", '{"advice": 3}')
     report(command, "done")
     (command.folder / "done/advice.json").unlink()
 
@@ -285,7 +280,7 @@ def check_pipes(command):
         command.must_refuse(["report", "done", "--out", path], "not-a-file", f"mylos: --out {path}: ", '"-"', timeout=30)
     printed = command.must("report", "done", "--out", "-").stdout
     command.must("report", "done", "--out", "same.html")
-    page = (command.folder / "same.html").read_text(encoding="utf-8")
+    page = command.text("same.html")
     assert printed.startswith("<!DOCTYPE html>") and abs(len(printed) - len(page)) < 40, (len(printed), len(page))
     assert not (command.folder / "-").exists()
     command.must_refuse(["report", "done", "--out", "-", "--watch"], "arguments-conflict", "--out -", "--watch")
@@ -293,7 +288,7 @@ def check_pipes(command):
 
 def check_refusals(command):
     (command.folder / "empty").mkdir()
-    (command.folder / "empty/deck.toml").write_text("[run]\n")
+    command.write("empty/deck.toml", "[run]\n")
     for arguments, refusal in ((["empty"], ("wrong-format", "empty: ", "history.csv")), (["nowhere"], ("no-such-folder", "nowhere: ")),
                                (["deck.toml"], ("not-a-folder", "deck.toml: ")),
                                (["done", "./done/checkpoints"], ("arguments-conflict", "./done/checkpoints: is the run in done", "given twice")),
@@ -302,15 +297,6 @@ def check_refusals(command):
     assert not (command.folder / "empty/report.html").exists()
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-                      check_hostile, check_fields, check_uncertainty, check_advice, check_pipes, check_refusals):
-            check(command)
-            print(check.__name__, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(prepare, check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
+              check_hostile, check_fields, check_uncertainty, check_advice, check_pipes, check_refusals)

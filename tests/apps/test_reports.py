@@ -1,8 +1,5 @@
 """What a run says of its steps, and when: every step in history.csv, skips counted, evaluations where they are due, a
-progress line that fits the terminal.
-
-usage: test_reports.py MYLOS
-"""
+progress line that fits the terminal."""
 import fcntl
 import math
 import os
@@ -11,15 +8,14 @@ import re
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import termios
 import time
 
 import h5py
 
 from small_problem import prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.processes import finish, ranks_of, send, wait_until
 from support.run_folders import last_checkpoint
 from support.tables import column_of
@@ -31,7 +27,7 @@ SKIPPING = ["precision.compute=fp16", "precision.scaler.growth_interval=2", "pre
 
 
 def rows(command, folder):
-    return [line.split(",") for line in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
+    return [line.split(",") for line in command.text(f"{folder}/history.csv").splitlines()[1:]]
 
 
 def check_rare_progress_lines(command):
@@ -147,15 +143,4 @@ def check_live_bar(command):
     print("the live progress line fits terminals of 12 to 200 columns")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        check_rare_progress_lines(command)
-        check_errors_lose_no_steps(command)
-        check_evaluations(command)
-        check_held_up(command)
-        check_live_bar(command)
-
-
-main()
+run_cases(prepare, check_rare_progress_lines, check_errors_lose_no_steps, check_evaluations, check_held_up, check_live_bar)

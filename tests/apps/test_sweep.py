@@ -1,30 +1,18 @@
-"""mylos sweep: members with the bits of `mylos train`, sweeps that are killed or asked to stop, halving, and bad input.
-
-usage: test_sweep.py MYLOS
-"""
-import csv
+"""mylos sweep: members with the bits of `mylos train`, sweeps that are killed or asked to stop, halving, and bad input."""
 import json
 import os
-import pathlib
 import random
 import signal
-import sys
-import tempfile
 import time
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
 from support.run_folders import compare, last_checkpoint, rows_without_times, weights_of
 
 STOPPED = 85
 KEYS = ["optimizer.lr=1e-3,1e-2", "model.dropout=0,0.2"]
 COMMON = ["data.validation=0.2", "checkpoint.every=5", "run.threads=1"]
-
-
-def rows_of(command, folder):
-    with open(command.folder / folder / "sweep.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def alone(command, folder, ranks=1):
@@ -36,7 +24,7 @@ def alone(command, folder, ranks=1):
 
 
 def require_as_alone(command, folder, single):
-    for number, row in enumerate(rows_of(command, folder)):
+    for number, row in enumerate(command.rows(f"{folder}/sweep.csv")):
         member = f"{folder}/{row['folder']}"
         assert row["state"] == "done" and row["folder"] == f"members/{number:04}", row
         compare(last_checkpoint(command, f"{single}/{number:04}"), last_checkpoint(command, member), member)
@@ -58,7 +46,7 @@ def check_grid(command):
         ended = [line for line in result.stdout.splitlines() if line.startswith("member 0")]
         assert "4 of 4 members ended" in result.stdout and len(ended) == 4, result.stdout
         require_as_alone(command, folder, "alone")
-    described = json.loads((command.folder / "grid-1/sweep.json").read_text())
+    described = command.document("grid-1/sweep.json")
     assert (described["metric"], described["better"], described["strategy"], described["trials"]) == ("validation.loss", "lower", "grid", 4)
     assert described["keys"][1] == {"key": "model.dropout", "kind": "list", "values": ["0", "0.2"]}
     alone(command, "alone-2", ranks=2)
@@ -106,7 +94,7 @@ def check_stop(command):
         code, stdout, stderr = finish(sweep)
         assert code == STOPPED, (code, stdout, stderr)
         assert (command.folder / folder / "requeue").exists() and not (command.folder / folder / "stop").exists()
-        assert [row["state"] for row in rows_of(command, folder)] == ["waiting"] * 4, rows_of(command, folder)
+        assert [row["state"] for row in command.rows(f"{folder}/sweep.csv")] == ["waiting"] * 4, command.rows(f"{folder}/sweep.csv")
         for member in ("0000", "0001"):
             assert last_checkpoint(command, f"{folder}/members/{member}").exists()
     # Another sweep may not work there at the same time.
@@ -122,16 +110,16 @@ def check_failures(command):
     """A member that diverges, one whose data are missing, and one that does not fit are rows; the others are trained."""
     command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1000", "optimizer.type=sgd", "run.epochs=20",
                  "precision.compute=fp16", "--out", "diverges")
-    good, bad = rows_of(command, "diverges")
+    good, bad = command.rows("diverges/sweep.csv")
     assert (good["state"], bad["state"]) == ("done", "diverged"), (good, bad)
     assert bad["value"] == "" and "diverged" in bad["cause"], bad
     command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=900,1000", "optimizer.type=sgd", "run.epochs=20",
                          "precision.compute=fp16", "--out", "none-is-left"], "not-measured", "none of the 2 members", code=1)
     command.must("sweep", "deck.toml", *COMMON, "data.train=train.h5,none.h5", "--out", "missing")
-    good, bad = rows_of(command, "missing")
+    good, bad = command.rows("missing/sweep.csv")
     assert (good["state"], bad["state"]) == ("done", "failed") and "none.h5" in bad["cause"], (good, bad)
     command.must("sweep", "deck.toml", *COMMON, "memory.budget=\"1 GiB\",\"1 MiB\"", "--out", "tight")
-    good, bad = rows_of(command, "tight")
+    good, bad = command.rows("tight/sweep.csv")
     assert (good["state"], bad["state"]) == ("done", "does_not_fit"), (good, bad)
     print("failed members are rows", flush=True)
 
@@ -162,8 +150,8 @@ def check_halving(command):
     line = ["sweep", "deck.toml", *COMMON, "run.steps=36", "optimizer.lr=1e-5:1e-1:log", "--trials", 9, "--seed", 3,
             "--halving", "--first-steps", 4]
     command.must(*line, "--out", "halving")
-    rows = rows_of(command, "halving")
-    described = json.loads((command.folder / "halving/sweep.json").read_text())
+    rows = command.rows("halving/sweep.csv")
+    described = command.document("halving/sweep.json")
     assert described["rungs"] == [4, 12, 36] and described["strategy"] == "halving", described
     reached = [int(row["rung"]) for row in rows]
     assert [int(row["steps"]) for row in rows] == [described["rungs"][rung] for rung in reached]
@@ -181,18 +169,18 @@ def check_halving(command):
     first, second = (weights_of(last_checkpoint(command, folder)) for folder in ("never-stopped", f"halving/{rows[best]['folder']}"))
     assert first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
     command.must(*line, "--out", "halving-2", ranks=2)
-    assert "done" in {row["state"] for row in rows_of(command, "halving-2")}
+    assert "done" in {row["state"] for row in command.rows("halving-2/sweep.csv")}
     by_time = ["sweep", "deck.toml", *COMMON, "run.steps=1000000", "run.evaluate_every=1000000", "optimizer.lr=1e-3,1e-2", "--halving",
                "--factor", 2, "--budget", "time", "--first-seconds", 1, "--out", "by-time"]
     command.must(*by_time)
-    assert sorted(row["state"] for row in rows_of(command, "by-time")) == ["done", "stopped"], rows_of(command, "by-time")
+    assert sorted(row["state"] for row in command.rows("by-time/sweep.csv")) == ["done", "stopped"], command.rows("by-time/sweep.csv")
     check_seconds_of_earlier_rungs(command, by_time)
     print("halving promotes the best", flush=True)
 
 
 def check_seconds_of_earlier_rungs(command, line):
     """They count: a member that had its seconds before its last rung takes no more steps there."""
-    winner = next(number for number, row in enumerate(rows_of(command, "by-time")) if row["state"] == "done")
+    winner = next(number for number, row in enumerate(command.rows("by-time/sweep.csv")) if row["state"] == "done")
     first, *_, last = sorted((command.folder / "by-time/state").glob(f"{winner:04}-*.json"))
     spent = json.loads(first.read_text(encoding="utf-8")) | {"seconds": 1000.0}
     first.write_text(json.dumps(spent), encoding="utf-8")
@@ -235,18 +223,5 @@ def check_memory(command):
     print("members that do not fit together are refused", flush=True)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], pathlib.Path(folder))
-        prepare(command)
-        check_grid(command)
-        check_kills(command, random.Random(5))
-        check_stop(command)
-        check_failures(command)
-        check_halving(command)
-        check_bad_input(command)
-        check_memory(command)
-
-
-if __name__ == "__main__":
-    main()
+run_cases(prepare, check_grid, (check_kills, random.Random(5)), check_stop, check_failures, check_halving, check_bad_input,
+          check_memory)

@@ -1,22 +1,17 @@
 """mylos report and mylos sweep --best of the folder of a sweep: the page's structure, its numbers against NumPy and the members'
-own files, and decks that train the members again.
-
-usage: test_sweep_report.py MYLOS
-"""
-import csv
+own files, and decks that train the members again."""
 import fcntl
 import itertools
 import json
 import math
 import re
 import shutil
-import sys
-import tempfile
 
 import numpy as np
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
+from support.tables import rows_of
 from sweep_folders import describe, evaluations, list_key, make_sweep, range_key, write_table
 from test_report import data_of
 
@@ -195,10 +190,10 @@ def check_best(command, folder, members):
         assert math.isclose(float(head.split(" = ")[1].split()[0]), float(row["value"])) and f"at step {row['best_step']}," in head, head
         assert f"optimizer.lr = {row['optimizer.lr']}" in head, head
     files = command.must("sweep", "--best", "3", "grid", "--out", "decks/best").stdout.splitlines()
-    decks = [(command.folder / f"decks/best/best-{i + 1}.toml").read_text(encoding="utf-8") for i in range(3)]
+    decks = [command.text(f"decks/best/best-{i + 1}.toml") for i in range(3)]
     assert "".join(decks) == printed and [line.split(": ")[0] for line in files] == [f"decks/best/best-{i + 1}.toml" for i in range(3)], files
     assert [f"# {line.split('.toml: ')[1]}" for line in files] == heads
-    (command.folder / "best.toml").write_text(command.must("sweep", "grid", "--best", "1").stdout, encoding="utf-8")
+    command.write("best.toml", command.must("sweep", "grid", "--best", "1").stdout)
     command.must("train", "best.toml")
     for name in ("evaluations.csv", "history.csv"):
         again, first = (read_numbers(place / name) for place in (command.folder / f"runs/grid-member-{order[0]:04}", folder / f"members/{order[0]:04}"))
@@ -213,8 +208,7 @@ def check_best(command, folder, members):
 
 def read_numbers(file):
     """The columns of a table that are not times or speeds."""
-    with open(file, encoding="utf-8") as lines:
-        return [{key: value for key, value in row.items() if not key.endswith(("_s", "_bytes", "utilisation"))} for row in csv.DictReader(lines)]
+    return [{key: value for key, value in row.items() if not key.endswith(("_s", "_bytes", "utilisation"))} for row in rows_of(file)]
 
 
 def check_refusals(command):
@@ -222,19 +216,13 @@ def check_refusals(command):
     command.must_refuse(["report", "grid/members"], "wrong-format", "grid/members: ")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        command = Command(sys.argv[1], name)
-        prepare(command)
-        folder, members = grid(command)
-        for check in (check_grid, check_best, check_running_and_killed, check_halving):
-            check(command, folder, members)
-            print(check.__name__, flush=True)
-        write_table(folder, KEYS, members)
-        check_damaged(command, folder)
-        check_large(command)
-        check_refusals(command)
+def check_members(command):
+    folder, members = grid(command)
+    for check in (check_grid, check_best, check_running_and_killed, check_halving):
+        check(command, folder, members)
+        print(check.__name__, flush=True)
+    write_table(folder, KEYS, members)
+    check_damaged(command, folder)
 
 
-if __name__ == "__main__":
-    main()
+run_cases(prepare, check_members, check_large, check_refusals)
