@@ -6,36 +6,29 @@ usage: full_accuracy.py MYLOS REPOSITORY
 Bars: mean >= 0.897 in each type, means within 0.003 of each other; without masters within 0.005 of bfloat16 with them. PyTorch
 with the same recipe: 0.901.
 """
-import pathlib
 import statistics
-import sys
-import tempfile
 
 import fashion
 import soundness
-from support.command import Command
+from support.cases import run_cases
 
 DECKS = {"fp32": ["fashion_mlp_fp32"], "bf16": ["fashion_mlp"], "fp16": ["fashion_mlp_fp16"]}
 NO_MASTERS = "bf16-no-masters"
 DECKS[NO_MASTERS] = ["fashion_mlp", "precision.masters=none"]
 
 
-def main():
-    program, repository = sys.argv[1], pathlib.Path(sys.argv[2])
+def check_accuracies(command, repository):
     means = {}
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        fashion.prepare(command)
-        for compute, (deck, *settings) in DECKS.items():
-            accuracies = []
-            for seed in (1, 2, 3):
-                run = f"runs/{compute}-{seed}"
-                found, speed = fashion.accuracy(command, repository / "inputs" / f"{deck}.toml", run, *settings,
-                                                f"run.seed={seed}", soundness.EVERY_PARAMETER)
-                soundness.require_no_warning(command.folder / run)
-                accuracies.append(found)
-                print(f"{compute} seed {seed}: {accuracies[-1]:.4f} ({speed})", flush=True)
-            means[compute] = statistics.mean(accuracies)
+    for compute, (deck, *settings) in DECKS.items():
+        accuracies = []
+        for seed in (1, 2, 3):
+            run = f"runs/{compute}-{seed}"
+            found, speed = fashion.accuracy(command, repository / "inputs" / f"{deck}.toml", run, *settings,
+                                            f"run.seed={seed}", soundness.EVERY_PARAMETER)
+            soundness.require_no_warning(command, run)
+            accuracies.append(found)
+            print(f"{compute} seed {seed}: {accuracies[-1]:.4f} ({speed})", flush=True)
+        means[compute] = statistics.mean(accuracies)
     for compute, mean in means.items():
         print(f"{compute}: mean {mean:.4f}")
     assert abs(means.pop(NO_MASTERS) - means["bf16"]) <= 0.005, "masters make more than 0.5 points"
@@ -43,4 +36,4 @@ def main():
     assert max(means.values()) - min(means.values()) <= 0.003, "types differ by more than 0.3 points"
 
 
-main()
+run_cases(fashion.prepare, check_accuracies, arguments=["repository"])

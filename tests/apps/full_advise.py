@@ -1,31 +1,14 @@
 """The times that mylos advise finds are those of runs made afterwards, and its verdicts follow them, by two instruction sets.
 
-Runs of the types take turns, and medians are compared, as machines differ from minute to minute.
-
-usage: full_advise.py MYLOS
-"""
-import csv
-import json
+Runs of the types take turns, and medians are compared, as machines differ from minute to minute."""
 import statistics
-import sys
-import tempfile
 
 from random_data import prepare_random
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 
-DECK = """
-[run]
-name = "net"
-steps = 60
-log_every = 10
-[data]
-train = "samples.h5"
-batch = 256
-[model]
-hidden = [1024, 1024, 1024, 1024, 1024, 1024]
-[checkpoint]
-every = 1000
-"""
+DECK = deck_text(run=dict(peak_flops=None, name="net", steps=60, log_every=10), data=dict(train="samples.h5", batch=256),
+                 model=dict(hidden=[1024, 1024, 1024, 1024, 1024, 1024]), checkpoint=dict(every=1000))
 TYPES = ("fp32", "bf16", "fp16")
 CLOSE = 0.05  # what a time may differ by
 TRIES = 4
@@ -37,15 +20,14 @@ def seconds_of_step(command, compute, instructions, number):
     folder = f"{compute}-{instructions}-{number}"
     command.must("train", "deck.toml", f"run.folder={folder}", f"precision.compute={compute}",
                  f"kernels.instructions={instructions}")
-    with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
-        elapsed = {int(row["step"]): float(row["elapsed_s"]) for row in csv.DictReader(file)}
+    elapsed = {int(row["step"]): float(row["elapsed_s"]) for row in command.rows(f"{folder}/history.csv")}
     return (elapsed[60] - elapsed[10]) / 50
 
 
 def measure(command, instructions, attempt):
     """What advise says, and the seconds of a step of each type in the runs behind it."""
-    advice = json.loads(command.must("advise", "deck.toml", "--json", f"kernels.instructions={instructions}", "--out",
-                                     f"{instructions}-{attempt}.toml", "--rounds", 7).stdout)
+    advice = command.json("advise", "deck.toml", "--json", f"kernels.instructions={instructions}", "--out",
+                          f"{instructions}-{attempt}.toml", "--rounds", 7)
     times = {compute: [] for compute in TYPES}
     for turn in range(5):
         for compute in TYPES if turn % 2 == 0 else reversed(TYPES):
@@ -78,14 +60,16 @@ def check(command, instructions):
     return takes_16_bit, gain_of(runs)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare_random(mylos, samples=16384, characters=100)
-    (mylos.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+def check_targets(command):
+    prepare_random(command, samples=16384, characters=100)
+    command.write("deck.toml", DECK)
     found = {}
     for target in ("auto", "avx2"):
-        if mylos.run("train", "deck.toml", "--check", f"kernels.instructions={target}").returncode == 2:
+        if command.run("train", "deck.toml", "--check", f"kernels.instructions={target}").returncode == 2:
             print(f"this processor has no {target}")
             continue
-        found[target] = check(mylos, target)
-    print(found, "passed")
+        found[target] = check(command, target)
+    print(found)
+
+
+run_cases(check_targets)

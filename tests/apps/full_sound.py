@@ -6,16 +6,13 @@ inputs/surrogate.toml learns lift and drag of a made-up wing, three seeds in eac
 inputs/deep_mlp.toml runs on two ranks within its budget, in each type.
 """
 import math
-import pathlib
 import random
 import re
-import sys
-import tempfile
 
+import fashion
 import soundness
-from support.command import Command
+from support.cases import run_cases
 
-RAW = pathlib.Path("/usr/share/datasets/fashion-mnist")
 TYPES = ("fp32", "bf16", "fp16")
 SEEDS = (1, 2, 3)
 
@@ -40,29 +37,24 @@ def write_wing(path, samples):
 def run_soundly(command, name, deck, *settings, **options):
     said = command.must("train", deck, *settings, f"run.folder=runs/{name}", "run.log_every=200", soundness.EVERY_PARAMETER,
                         timeout=1800, **options).stdout
-    soundness.require_no_warning(command.folder / "runs" / name)
+    soundness.require_no_warning(command, f"runs/{name}")
     print(f"{name}: {re.search('training loss +(.*)', said).group(1)}", flush=True)
 
 
-def main():
-    program, decks = sys.argv[1], pathlib.Path(sys.argv[2]).resolve() / "inputs"
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        (command.folder / "data").mkdir()
-        write_wing(command.folder / "wing.csv", 10000)
-        command.must("prepare", "csv", "wing.csv", "--targets", "drag,lift", "--out", "data/surrogate.h5")
-        for raw, name in (("train", "train"), ("t10k", "test")):
-            command.must("prepare", "idx", RAW / f"{raw}-images-idx3-ubyte.gz", RAW / f"{raw}-labels-idx1-ubyte.gz",
-                         "--out", f"data/fashion_{name}.h5")
-        for compute in TYPES:
-            in_type = f"precision.compute={compute}"
-            for seed in SEEDS:
-                run_soundly(command, f"surrogate-{compute}-{seed}", decks / "surrogate.toml", in_type, f"run.seed={seed}",
-                            "run.threads=2")
-            run_soundly(command, f"deep-{compute}", decks / "deep_mlp.toml", in_type, "run.threads=1", ranks=2)
-        for width in (16, 512):
-            run_soundly(command, f"surrogate-{width}", decks / "surrogate.toml", f"model.hidden=[{width}, {width}]",
+def check_warnings(command, repository):
+    decks = repository / "inputs"
+    fashion.prepare(command)
+    write_wing(command.folder / "wing.csv", 10000)
+    command.must("prepare", "csv", "wing.csv", "--targets", "drag,lift", "--out", "data/surrogate.h5")
+    for compute in TYPES:
+        in_type = f"precision.compute={compute}"
+        for seed in SEEDS:
+            run_soundly(command, f"surrogate-{compute}-{seed}", decks / "surrogate.toml", in_type, f"run.seed={seed}",
                         "run.threads=2")
+        run_soundly(command, f"deep-{compute}", decks / "deep_mlp.toml", in_type, "run.threads=1", ranks=2)
+    for width in (16, 512):
+        run_soundly(command, f"surrogate-{width}", decks / "surrogate.toml", f"model.hidden=[{width}, {width}]",
+                    "run.threads=2")
 
 
-main()
+run_cases(check_warnings, arguments=["repository"])

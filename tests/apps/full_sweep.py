@@ -1,48 +1,19 @@
 """What a sweep costs: halving against training every trial to its end, on Fashion-MNIST, and a grid of 16 members against
-members alone.
-
-usage: full_sweep.py MYLOS
-"""
-import csv
+members alone."""
 import os
-import pathlib
-import sys
-import tempfile
 import time
 
 import fashion
-from support.command import Command
+from support.cases import run_cases, skip
+from support.decks import deck_text
 
-DECK = """[run]
-name = "fashion"
-steps = 450
-log_every = 100
-threads = 1
-peak_flops = 1e12
-[data]
-train = "data/fashion_train.h5"
-validation = 0.1
-batch = 128
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [64]
-dropout = 0.1
-loss = "cross_entropy"
-[precision]
-compute = "bf16"
-[optimizer]
-type = "adamw"
-lr = 1e-3
-"""
+DECK = deck_text(run=dict(name="fashion", steps=450, log_every=100, threads=1),
+                 data=dict(train="data/fashion_train.h5", validation=0.1, batch=128, normalize="standard"),
+                 model=dict(type="mlp", hidden=[64], dropout=0.1, loss="cross_entropy"), precision=dict(compute="bf16"),
+                 optimizer=dict(type="adamw", lr=1e-3))
 KEYS = ["optimizer.lr=1e-5:1e-1:log", "model.hidden=[32],[64],[128],[256]", "model.dropout=0:0.5"]
 TRIALS = 32
 RANKS = min(2, os.cpu_count())
-
-
-def rows_of(command, folder):
-    with open(command.folder / folder / "sweep.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def check_halving(command, seed):
@@ -51,7 +22,7 @@ def check_halving(command, seed):
     for folder, options in ((f"all-{seed}", []), (f"halving-{seed}", ["--halving"])):
         command.must("sweep", "deck.toml", *KEYS, "--trials", TRIALS, "--seed", seed, "--metric", "validation.accuracy", "--out", folder,
                      *options, ranks=RANKS, timeout=3000)
-        rows = rows_of(command, folder)
+        rows = command.rows(f"{folder}/sweep.csv")
         best.append(max(float(row["value"]) for row in rows if row["value"] and row["state"] == "done"))
         steps.append(sum(int(row["steps"]) for row in rows))
     share = steps[1] / steps[0]
@@ -72,22 +43,16 @@ def check_grid(command):
         command.must("sweep", "deck.toml", "optimizer.lr=1e-4,3e-4,1e-3,3e-3", "model.hidden=[32],[64],[128],[256]", "--out",
                      f"grid-{ranks}", ranks=ranks, timeout=3000)
         wall = time.monotonic() - begin
-        assert all(row["state"] == "done" for row in rows_of(command, f"grid-{ranks}"))
+        assert all(row["state"] == "done" for row in command.rows(f"grid-{ranks}/sweep.csv"))
         print(f"16 members on {ranks} ranks: {wall:.1f} s, {wall * ranks / alone:.3f} of the sum of members alone / ranks ({alone:.1f} s)",
               flush=True)
 
 
-def main():
+def set_up(command):
     if not fashion.RAW.exists():
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], pathlib.Path(folder))
-        fashion.prepare(command)
-        (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
-        for seed in (1, 2, 3):
-            check_halving(command, seed)
-        check_grid(command)
+        skip(f"{fashion.RAW} is not here")
+    fashion.prepare(command)
+    command.write("deck.toml", DECK)
 
 
-if __name__ == "__main__":
-    main()
+run_cases(set_up, *((check_halving, seed) for seed in (1, 2, 3)), check_grid)

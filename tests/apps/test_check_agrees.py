@@ -59,7 +59,7 @@ def first_line(result):
 
 
 def require_agreement(command, deck, mistake):
-    (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
+    command.write("deck.toml", deck.text())
     write_data(command.folder / "data.h5", **deck.arrays)
     if deck.sections["data"].get("test") == "test.h5":
         test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}

@@ -108,9 +108,9 @@ def law(x, y):
 
 def check_same_samples_same_weights(program):
     """The same samples of each step, by 1, 2 and 3 ranks."""
-    deck = (program.folder / "embedded" / "surrogate.toml").read_text(encoding="utf-8")
+    deck = program.text("embedded/surrogate.toml")
     deck = deck.replace("steps = 1000", "steps = 60").replace('"fp16"', '"fp32"')
-    (program.folder / "short.toml").write_text(deck, encoding="utf-8")
+    program.write("short.toml", deck)
     trained = {}
     for ranks in (1, 2, 3):
         program.must("short.toml", ranks=ranks)

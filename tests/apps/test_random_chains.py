@@ -13,14 +13,13 @@ import pathlib
 import shutil
 import tempfile
 
-import h5py
 
 from chain_comparison import compare_run
 from random_chains import draw
 from reference.deck_loop import results_of
 from reference.rounding import Amplified
 from support.command import MODELLED, Command
-from support.data_files import write_data
+from support.data_files import read_data, write_data
 from support.run_folders import compare
 
 INTERNAL = ["std::", "terminate", "what()", "basic_string", "vector::", "Kokkos", "HDF5", "ssertion", "internal", "overflow",
@@ -57,8 +56,7 @@ def refused(deck, results):
 def require_planned_memory(command, planned):
     with open(command.folder / "run/plan.json", encoding="utf-8") as file:
         of_run = json.load(file)
-    with h5py.File(command.folder / "run/checkpoints/step-0000000002.h5") as file:
-        arena = int(file["plan/arena_bytes"][()])
+    arena = int(read_data(command.folder / "run/checkpoints/step-0000000002.h5", "plan/arena_bytes"))
     assert planned["activation_bytes"] == of_run["activation_bytes"] == arena, \
         f"activations: {planned['activation_bytes']} B planned, {of_run['activation_bytes']} B in the run, {arena} B saved"
     with open(command.folder / "run/summary.json", encoding="utf-8") as file:
@@ -68,7 +66,7 @@ def require_planned_memory(command, planned):
 
 def run_deck(command, deck):
     """What became of it."""
-    (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
+    command.write("deck.toml", deck.text())
     test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}
     write_data(command.folder / "data.h5", **deck.arrays)
     write_data(command.folder / "test.h5", **test)

@@ -92,7 +92,7 @@ def train(command, deck):
 
 
 def compare(command, deck):
-    (command.folder / "deck.toml").write_text(deck_text(deck.sections()), encoding="utf-8")
+    command.write("deck.toml", deck_text(deck.sections()))
     write_data(command.folder / "data.h5", inputs=deck.inputs, targets=deck.targets)
     result = train(command, deck)
     expected = Expected(deck, command.rows("run/history.csv"))
