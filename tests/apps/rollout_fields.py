@@ -3,76 +3,33 @@ import h5py
 import numpy
 
 from support.data_files import write_data
+from support.decks import deck_text, layer
 
-LINEAR = """[run]
-peak_flops = 1e12
-name = "linear"
-steps = 30
-evaluate_every = 10
-metrics = ["rollout3"]
-[data]
-train = "linear.h5"
-test = "linear.h5"
-batch = 8
-normalize = "{normalize}"
-[data.arrays]
-inputs = ["/u", "/g", "/f"]
-targets = ["/g", "/u"]
-axes = "sample time channel"
-history = {history}
-targets_are = "{targets_are}"
-[model]
-type = "mlp"
-hidden = []
-loss = "mse"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 1e-2
-[checkpoint]
-keep_best = "test.rollout3"
-"""
 
-FIELDS = """[run]
-peak_flops = 1e12
-name = "fields"
-steps = 8
-[data]
-train = "fields.h5"
-test = "fields.h5"
-batch = 4
-normalize = "channel"
-[data.arrays]
-inputs = ["/u", "/deep/v", "/f"]
-targets = ["/u", "/deep/v"]
-constants = ["/mask"]
-axes = {{ "/u" = "time y x", "/deep/v" = "x time channel y", "/f" = "time y x", "/mask" = "y x" }}
-slice = {{ x = "::2", time = "{time}" }}
-{more}
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = 6
-kernel = 3
-edges = "periodic"
-activation = "gelu"
-[[model.layers]]
-kind = "conv"
-outputs = 3
-kernel = 3
-edges = "periodic"
-[precision]
-compute = "fp32"
-"""
+def linear_deck(history=1, targets_are="state", normalize="standard", rolls_out=True, **arrays):
+    """`rolls_out`: measures rollouts; `arrays`: more keys of [data.arrays]."""
+    return deck_text(run=dict(name="linear", steps=30, evaluate_every=10, metrics=["rollout3"] if rolls_out else None),
+                     data=dict(train="linear.h5", test="linear.h5", batch=8, normalize=normalize),
+                     data__arrays=dict(inputs=["/u", "/g", "/f"], targets=["/g", "/u"], axes="sample time channel", history=history,
+                                       targets_are=targets_are, **arrays),
+                     model=dict(type="mlp", hidden=[], loss="mse"), precision=dict(compute="fp32"), optimizer=dict(lr=1e-2),
+                     checkpoint=dict(keep_best="test.rollout3") if rolls_out else None)
 
-# The same arrays, each point a sample of its own.
-POINTS = FIELDS[:FIELDS.index("[model]")].replace('"channel"', '"standard"').replace("batch = 4", "batch = 40") + """[model]
-type = "mlp"
-hidden = [8]
-loss = "mse"
-""" + FIELDS[FIELDS.index("[precision]"):]
+
+def fields_deck(time=":", points=False, outputs=3, **arrays):
+    """`points`: each point is a sample of its own; `arrays`: more or other keys of [data.arrays]."""
+    arrays = dict(inputs=["/u", "/deep/v", "/f"], targets=["/u", "/deep/v"], constants=["/mask"],
+                  axes={"/u": "time y x", "/deep/v": "x time channel y", "/f": "time y x", "/mask": "y x"},
+                  slice={"x": "::2", "time": time}, points_are_samples=points or None) | arrays
+    edges = dict(kernel=3, edges="periodic")
+    network = dict(model=dict(type="mlp", hidden=[8], loss="mse")) if points else \
+        dict(model=dict(type="chain", loss="mse"), layers=[layer("conv", outputs=6, activation="gelu", **edges),
+                                                           layer("conv", outputs=outputs, **edges)])
+    return deck_text(run=dict(name="fields", steps=8),
+                     data=dict(train="fields.h5", test="fields.h5", batch=40 if points else 4,
+                               normalize="standard" if points else "channel"),
+                     data__arrays=arrays, **network, precision=dict(compute="fp32"))
+
 
 SAMPLES, LEVELS = 5, 12
 HIGH, WIDE = 6, 20  # of the fields; every other column is used

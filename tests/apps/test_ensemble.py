@@ -193,10 +193,8 @@ def check_dropout_on_any_ranks(command):
 def check_arrays(command):
     """Each predicted array has others beside it, of its axes and units; differences are added to means and members alone."""
     rollout_fields.write_fields(command.folder / "fields.h5")
-    for name, deck in (("fields", rollout_fields.FIELDS), ("points", rollout_fields.POINTS)):
-        points = "" if name == "fields" else "points_are_samples = true\n"
-        text = deck.format(time=":", more=points + 'targets_are = "difference"')
-        command.write(f"{name}.toml", text)
+    for name in ("fields", "points"):
+        command.write(f"{name}.toml", rollout_fields.fields_deck(points=name == "points", targets_are="difference"))
         for i, run in enumerate(runs(name)):
             command.must("train", f"{name}.toml", f"run.seed={i + 1}", f"run.folder={run}")
         own = []

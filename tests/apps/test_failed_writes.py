@@ -64,8 +64,7 @@ def set_up(command):
     folder = command.folder
     for name, samples, seed in (("train.h5", 200, 1), ("test.h5", 80, 2), ("edited.h5", 60, 3)):
         uncertain_data.write(folder, name, samples, seed)
-    deck = uncertain_data.network("small", "mse", epochs=2)
-    (folder / "deck.toml").write_text(deck, encoding="utf-8")
+    command.write("deck.toml", uncertain_data.network("small", "mse", epochs=2))
     command.must("train", "deck.toml", "run.folder=run", "run.steps=6", "checkpoint.every=3", "run.log_every=1")
     rows = random.Random(1)
     (folder / "table.csv").write_text("a,b,class\n" + "".join(
@@ -73,8 +72,7 @@ def set_up(command):
     (folder / "text.txt").write_text("".join(rows.choices("abcdefgh \n", k=200_000)), encoding="utf-8")
     write_data(folder / "tokens.h5", tokens=numpy.arange(60_000, dtype="u2") % 50, vocabulary=50)
     rollout_fields.write_linear(folder / "linear.h5")
-    (folder / "linear.toml").write_text(rollout_fields.LINEAR.format(history=1, targets_are="state", normalize="standard"),
-                                        encoding="utf-8")
+    command.write("linear.toml", rollout_fields.linear_deck())
     command.must("train", "linear.toml", "run.folder=linear", "run.steps=3")
     (folder / "gpt2").mkdir()
     shape = dict(layers=2, width=16, context=8, vocabulary=20)

@@ -19,7 +19,7 @@ import h5py
 import numpy
 
 import uncertain_data
-from rollout_fields import LINEAR, write_linear
+from rollout_fields import linear_deck, write_linear
 from small_problem import DECK, prepare
 from support.command import Command
 from support.decks import layers
@@ -131,7 +131,7 @@ def set_up_others(program, folder):
         file["u"].attrs["scale_factor"], file["t"] = 0.5, numpy.arange(file["u"].shape[1], dtype="f8")
         file["t"].make_scale("t")
         file["u"].dims[1].attach_scale(file["t"])
-    (fields.folder / "linear.toml").write_text(LINEAR.format(history=1, targets_are="state", normalize="standard"), encoding="utf-8")
+    fields.write("linear.toml", linear_deck())
     fields.must("train", "linear.toml", "run.folder=linear")
 
 

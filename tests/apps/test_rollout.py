@@ -6,7 +6,7 @@ import h5py
 import numpy
 
 from rollout_fields import (
-    FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear)
+    HIGH, LEVELS, SAMPLES, WIDE, errors, fields_deck, fields_of, linear_deck, spectrum, write_fields, write_linear)
 from support.cases import run_cases
 from support.data_files import read_data
 from support.run_folders import last_checkpoint
@@ -58,7 +58,7 @@ def check_linear(command):
         data = numpy.concatenate([file[name][:].astype("f4").astype("f8") for name in ("u", "g", "f")], axis=-1)
     for history, targets_are, normalize in ((1, "state", "standard"), (2, "difference", "standard"), (3, "state", "none")):
         name = f"{targets_are}{history}"
-        command.write("linear.toml", LINEAR.format(history=history, targets_are=targets_are, normalize=normalize))
+        command.write("linear.toml", linear_deck(history, targets_are, normalize))
         trained = command.must("train", "linear.toml", f"run.folder={name}").stdout
         command.must("rollout", name, "linear.h5", "--steps", 6, "--out", f"{name}.h5", "--truth", "linear.h5")
         states = matrix_rollout(last_checkpoint(command, name), data[:, :history], data[:, history:, 5:], targets_are == "difference", 6)
@@ -89,9 +89,7 @@ def check_linear(command):
 
 def check_windows(command):
     """A network of windows whose targets lie several levels after them predicts states; it has no rollouts."""
-    deck = LINEAR.format(history=2, targets_are="difference", normalize="standard").replace("history = 2", "history = 2\nahead = 3\nevery = 2")
-    deck = deck.replace('metrics = ["rollout3"]\n', "").replace('keep_best = "test.rollout3"\n', "")
-    command.write("windows.toml", deck)
+    command.write("windows.toml", linear_deck(2, "difference", rolls_out=False, ahead=3, every=2))
     command.must("train", "windows.toml", "run.folder=windows")
     command.must("predict", "windows", "linear.h5", "windows.h5")
     with h5py.File(command.folder / "linear.h5") as file:
@@ -104,8 +102,8 @@ def check_windows(command):
     command.must_refuse(["rollout", "windows", "linear.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "history = 2 and ahead = 3")
 
 
-def train_fields(command, name, time=":", more=""):
-    command.write("fields.toml", FIELDS.format(time=time, more=more))
+def train_fields(command, name, **changes):
+    command.write("fields.toml", fields_deck(**changes))
     command.must("train", "fields.toml", f"run.folder={name}")
 
 
@@ -176,7 +174,7 @@ def check_layout(command):
 
 def check_slices(command):
     """The step of the time slice is that of the levels; its beginning is the user's."""
-    train_fields(command, "strided", time="2::2", more="targets_are = \"difference\"")
+    train_fields(command, "strided", time="2::2", targets_are="difference")
     command.must("rollout", "strided", "fields.h5", "--steps", 3, "--start", "1", "--out", "strided.h5", "--truth", "fields.h5")
     truth = fields_of(command.folder / "fields.h5")[:, :, ::2]
     found = fields_of(command.folder / "strided.h5")
@@ -214,7 +212,7 @@ def check_ranks(command):
 
 def check_points(command):
     """Points as samples: fields are put together from them, also where ranks divide a field."""
-    command.write("points.toml", POINTS.format(time=":", more="points_are_samples = true\ntargets_are = \"difference\""))
+    command.write("points.toml", fields_deck(points=True, targets_are="difference"))
     command.must("train", "points.toml", "run.folder=points")
     command.must("rollout", "points", "fields.h5", "--steps", 3, "--out", "points.h5", "--truth", "fields.h5")
     command.must("predict", "points", "fields.h5", "predicted-points.h5", ranks=2)
@@ -254,8 +252,7 @@ def check_refusals(command):
     with h5py.File(command.folder / "small.h5", "w") as small, h5py.File(command.folder / "fields.h5") as whole:
         small["u"], small["deep/v"], small["f"], small["mask"] = whole["u"][:, 1:], whole["deep/v"][..., 1:], whole["f"][:, 1:], whole["mask"][1:]
     command.must("rollout", "fields", "small.h5", "--steps", 1, "--out", "small-out.h5")  # convolutions have no grid of their own
-    command.write("forced.toml", FIELDS.format(time=":", more="").replace('targets = ["/u", "/deep/v"]', 'targets = ["/f"]')
-                  .replace('inputs = ["/u", "/deep/v", "/f"]', 'inputs = ["/u", "/deep/v"]').replace("outputs = 3", "outputs = 1"))
+    command.write("forced.toml", fields_deck(inputs=["/u", "/deep/v"], targets=["/f"], outputs=1))
     command.must("train", "forced.toml", "run.folder=forced")
     command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f of data.arrays.targets is not among its inputs")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout20"]'], "too-little-data", "rollout20", "fields.h5")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import uncertain_data
-from rollout_fields import LINEAR, write_linear
+from rollout_fields import linear_deck, write_linear
 from support.command import Command
 from support.processes import finish, of_folder, require_none_left, send
 
@@ -49,15 +49,13 @@ def set_up(folder, full):
     command = Command(sys.argv[1], folder)
     for name, samples, seed in (("train.h5", 400, 1), ("test.h5", 100, 2)):
         uncertain_data.write(folder, name, samples, seed)
-    deck = uncertain_data.network("run", "mse", epochs=2, dropout=0.1)
-    (folder / "deck.toml").write_text(deck + TABLE, encoding="utf-8")
+    command.write("deck.toml", uncertain_data.network("run", "mse", epochs=2, dropout=0.1) + TABLE)
     command.must("train", "deck.toml", "run.folder=run")
     if not full:
         return
     command.must("train", "deck.toml", "run.folder=other", "run.seed=2")
     write_linear(folder / "linear.h5")
-    deck = LINEAR.format(history=1, targets_are="state", normalize="none")
-    (folder / "linear.toml").write_text(deck + TABLE, encoding="utf-8")
+    command.write("linear.toml", linear_deck(normalize="none") + TABLE)
     command.must("train", "linear.toml", "run.folder=linear")
 
 
