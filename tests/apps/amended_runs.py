@@ -10,7 +10,7 @@ import time
 import h5py
 
 from support.processes import HANGS_AFTER_S
-from support.run_folders import compare, events_of, history_without_times, last_checkpoint, rows_without_times
+from support.run_folders import compare_runs, events_of, history_without_times, rows_without_times
 
 
 def amendments_of(path):
@@ -54,7 +54,7 @@ def go_on(command, arguments, ranks, steps):
 
 
 def require_same(command, whole, other):
-    compare(last_checkpoint(command, whole), last_checkpoint(command, other), other)
+    compare_runs(command, whole, other)
     assert history_without_times(command, whole) == history_without_times(command, other)
     for kind in ("rewind", "adaptation", "warning"):
         assert events_of(command, whole, kind) == events_of(command, other, kind), kind

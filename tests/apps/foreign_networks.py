@@ -1,9 +1,7 @@
 """Decks of networks without data, tensors for their weights, and the outputs of a checkpoint, for tests of weights from other programs."""
-import subprocess
-
 import numpy
 
-from support.command import environment
+from support.command import Command
 
 
 def deck(name, model, shape=None):
@@ -20,7 +18,5 @@ def random_tensors(shapes, dtype=numpy.float32):
 
 def outputs_of(command, program, checkpoint, x):
     x.astype(numpy.float32).tofile(command.folder / "x.bin")
-    result = subprocess.run([program, checkpoint, "x.bin", "float", "right", "y.bin"], cwd=command.folder, env=environment(),
-                            capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr
+    Command(program, command.folder).must(checkpoint, "x.bin", "float", "right", "y.bin")
     return numpy.fromfile(command.folder / "y.bin", numpy.float32)

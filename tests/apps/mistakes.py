@@ -1,5 +1,6 @@
 """What users get wrong, and what the refusal says: the error's id, then what its message must have: where, what, and what
 would be right."""
+
 from bad_data import SAMPLES
 
 MAKES_DATA = "`mylos prepare`"

@@ -3,6 +3,7 @@ import random
 
 from small_problem import prepare, write_csv
 from support.decks import deck_text
+from support.tables import write_table
 
 # The loss of this run is low long before the learning rate, which grows for half of the run, is too large.
 DECK = deck_text(run=dict(name="rewind", epochs=20), data=dict(train="train.h5", test="test.h5", batch=96, normalize="standard"),
@@ -39,13 +40,12 @@ SAMPLE = ["rate-bf16", "head-fp16-cut", "static-scale"]
 
 
 def write_large_targets(command, name, samples, seed):
-    source = random.Random(seed)
-    with open(command.folder / f"{name}.csv", "w", encoding="utf-8") as file:
-        file.write(",".join(f"x{i}" for i in range(8)) + ",y\n")
-        for _ in range(samples):
-            row = [source.gauss(0, 1) for _ in range(8)]
-            target = 4e4 * (row[0] + row[1] - row[2] + max(row[3], 0)) + source.gauss(0, 2e3)
-            file.write(",".join(f"{value:.6f}" for value in row) + f",{target:.3f}\n")
+    source, rows = random.Random(seed), []
+    for _ in range(samples):
+        row = [source.gauss(0, 1) for _ in range(8)]
+        target = 4e4 * (row[0] + row[1] - row[2] + max(row[3], 0)) + source.gauss(0, 2e3)
+        rows.append([*(f"{value:.6f}" for value in row), f"{target:.3f}"])
+    write_table(command.folder / f"{name}.csv", [*(f"x{i}" for i in range(8)), "y"], rows)
     command.must("prepare", "csv", f"{name}.csv", "--targets", "y", "--out", f"{name}.h5")
 
 

@@ -2,6 +2,7 @@
 import random
 
 from support.decks import deck_text
+from support.tables import write_table
 
 # The decks of tests state peak_flops: to measure it takes as long as all steps together of networks so small.
 SCALER = """[precision.scaler]
@@ -48,14 +49,13 @@ def gpt_deck(*, run, data, model=None, **tables):
 
 def write_csv(path, samples, seed):
     """Three classes: which of three noisy sums of eight features is the largest."""
-    source = random.Random(seed)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(",".join(f"x{i}" for i in range(8)) + ",class\n")
-        for _ in range(samples):
-            row = [source.gauss(0, 1) for _ in range(8)]
-            sums = [row[0] + row[1] - row[2], row[3] - row[4] + row[5], row[6] + row[7] - row[0]]
-            label = max(range(3), key=lambda c: sums[c] + source.gauss(0, 0.1))
-            file.write(",".join(f"{value:.6f}" for value in row) + f",{label}\n")
+    source, rows = random.Random(seed), []
+    for _ in range(samples):
+        row = [source.gauss(0, 1) for _ in range(8)]
+        sums = [row[0] + row[1] - row[2], row[3] - row[4] + row[5], row[6] + row[7] - row[0]]
+        label = max(range(3), key=lambda c: sums[c] + source.gauss(0, 0.1))
+        rows.append([*(f"{value:.6f}" for value in row), label])
+    write_table(path, [*(f"x{i}" for i in range(8)), "class"], rows)
 
 
 def prepare_text(command, text, name="text"):

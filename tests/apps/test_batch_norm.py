@@ -10,7 +10,7 @@ import numpy
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text, layer
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times, last_checkpoint
 
 SAMPLES, CHANNELS = 192, 3
 
@@ -101,7 +101,7 @@ def check_restart(command):
         command.must("train", "deck.toml", f"run.folder={whole}", ranks=ranks)
         command.must("train", "deck.toml", f"run.folder={parts}", "--stop-after", 10, ranks=ranks, code=85)
         command.must("train", "deck.toml", f"run.folder={parts}", "--restart", "latest", ranks=ranks)
-        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        count = compare_runs(command, whole, parts, f"{ranks} ranks")
         print(f"restart on {ranks} ranks: {count} datasets equal", flush=True)
     command.must("train", "deck.toml", "run.folder=parts-2", "run.steps=25", "--restart", "latest", ranks=3)
 
@@ -119,7 +119,7 @@ def check_ranks_together(command):
             numpy.testing.assert_allclose(values, statistics[name], rtol=2e-3, atol=1e-4, err_msg=name)
     said = command.must("train", "deck.toml", "run.folder=shown", "--debug-tensors", 2, ranks=3).stdout
     assert "tensors of step 2 on rank 0" in said and "tensors of step 3" not in said, said
-    compare(last_checkpoint(command, "together-3"), last_checkpoint(command, "shown"), "--debug-tensors")
+    compare_runs(command, "together-3", "shown", "--debug-tensors")
     write_deck(command, residual())
     command.must("train", "deck.toml", "run.folder=apart-4", ranks=4)
     apart = [float(row["loss"]) for row in history_without_times(command, "apart-4")]
@@ -132,11 +132,11 @@ def check_unequal_micro_batches(command):
     options = ["data.batch=33", "run.steps=4"]
     command.must("train", "deck.toml", "run.folder=uneven", *options, "data.micro_batch=16", ranks=2)
     command.must("train", "deck.toml", "run.folder=uneven-state", *options, "data.micro_batch=16", "optimizer.shard=state", ranks=2)
-    compare(last_checkpoint(command, "uneven"), last_checkpoint(command, "uneven-state"), "optimizer.shard = state")
+    compare_runs(command, "uneven", "uneven-state", "optimizer.shard = state")
     small = ["run.steps=4", "communication.bucket=1 KiB"]
     command.must("train", "deck.toml", "run.folder=plain", *small, ranks=3)
     command.must("train", "deck.toml", "run.folder=cut", *small, "optimizer.shard=gradients", ranks=3)
-    compare(last_checkpoint(command, "plain"), last_checkpoint(command, "cut"), "optimizer.shard = gradients")
+    compare_runs(command, "plain", "cut", "optimizer.shard = gradients")
 
 
 def check_recompute(command):
@@ -145,7 +145,7 @@ def check_recompute(command):
     for name, recompute in plans.items():
         command.must("train", "deck.toml", f"run.folder=recompute-{name}", f"memory.recompute={recompute}", ranks=2)
     for name in list(plans)[1:]:
-        count = compare(last_checkpoint(command, "recompute-none"), last_checkpoint(command, f"recompute-{name}"), name)
+        count = compare_runs(command, "recompute-none", f"recompute-{name}", name)
     print(f"recompute: {count} datasets equal in {len(plans)} plans", flush=True)
 
 

@@ -12,7 +12,7 @@ from support.cases import run_cases
 from support.command import Command
 from support.data_files import read_data, write_data, write_idx
 from support.decks import deck_text, layer
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint
 
 RESIDUAL = [layer("conv", name="stem", outputs=8, kernel=3, activation="relu"),
             layer("conv", name="middle", outputs=8, kernel=3, norm="layernorm", activation="gelu", dropout=0.1, repeat=2),
@@ -63,7 +63,7 @@ def check_restart(command):
         command.must("train", "deck.toml", f"run.folder={whole}", "run.steps=40", ranks=ranks)
         command.must("train", "deck.toml", f"run.folder={parts}", "run.steps=40", "--stop-after", 30, ranks=ranks, code=85)
         command.must("train", "deck.toml", f"run.folder={parts}", "run.steps=40", "--restart", "latest", ranks=ranks)
-        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        count = compare_runs(command, whole, parts, f"{ranks} ranks")
         print(f"restart on {ranks} ranks: {count} datasets equal", flush=True)
     command.must("train", "deck.toml", "run.folder=parts-2", "run.steps=45", "--restart", "latest", ranks=3)
 
@@ -75,7 +75,7 @@ def check_names(command):
     resolved = command.text("whole-1/resolved.toml")
     command.write("again.toml", resolved)
     command.must("train", "again.toml", "run.folder=again", "run.steps=40")
-    compare(last_checkpoint(command, "whole-1"), last_checkpoint(command, "again"), "the resolved deck")
+    compare_runs(command, "whole-1", "again", "the resolved deck")
 
 
 def check_refused(command):
@@ -184,7 +184,7 @@ def check_residual(command):
                 if stop:
                     command.must(*words, "--restart", "latest", ranks=2)
             for run in runs[1:]:
-                compare(last_checkpoint(command, runs[0]), last_checkpoint(command, run), run)
+                compare_runs(command, runs[0], run)
         command.must("train", "deck.toml", "run.folder=same", "precision.compute=bf16", "data.normalize=none",
                      "optimizer.lr=1e-30", 'model.initialize=[{ match = "head/*", kind = "constant", value = 0.0 }]')
         command.must("predict", "same", "test.h5", "same.h5")

@@ -15,7 +15,7 @@ from support.cases import run_cases
 from support.command import environment
 from support.processes import finish, wait_until
 from support.refusal import ids_of, require_refusal
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint
 
 
 def check_of_a_deck(command):
@@ -54,7 +54,7 @@ def check_sizes_and_layers(command):
     again = command.must("train", "sizes/resolved.toml", "--restart", "latest").stdout
     assert "changed at the restart" not in again and again.endswith("\ndone\n"), again
     command.must("train", "sizes/resolved.toml", "run.folder=sizes-2")
-    compare(last_checkpoint(command, "sizes"), last_checkpoint(command, "sizes-2"), "the resolved deck")
+    compare_runs(command, "sizes", "sizes-2", "the resolved deck")
 
 
 def without_machine(result):

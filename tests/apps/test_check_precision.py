@@ -4,7 +4,7 @@ import re
 import h5py
 import numpy
 
-from small_problem import prepare
+from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text
@@ -200,8 +200,7 @@ def check_threads(command):
 
 
 def check_tokens(command):
-    command.write("text.txt", "to be or not to be " * 20)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, "to be or not to be " * 20)
     assert "380 tokens, which are whole numbers: there is nothing to check" in \
         command.must("check-precision", "text.h5").stdout
     assert check(command, "text.h5")["arrays"] == []

@@ -3,16 +3,15 @@ import json
 import os
 import re
 import struct
-import subprocess
 
 import h5py
 import numpy
 
 import reference_gpt2
-from small_problem import gpt_deck
+from small_problem import gpt_deck, prepare_text
 from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import environment
+from support.command import Command
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
 HEADS = 4
@@ -41,9 +40,7 @@ def write_config(folder, tied=True, **changes):
 
 def mylos_logits(command, program, checkpoint, tokens):
     tokens.astype(numpy.int32).tofile(command.folder / "tokens.bin")
-    result = subprocess.run([program, checkpoint, "tokens.bin", "logits.bin"], cwd=command.folder, env=environment(),
-                            capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr
+    Command(program, command.folder).must(checkpoint, "tokens.bin", "logits.bin")
     return numpy.fromfile(command.folder / "logits.bin", numpy.float32).reshape(*tokens.shape, -1)
 
 
@@ -128,8 +125,7 @@ def datasets(path):
 
 def check_back_and_forth(command):
     """A network that Mylos trained -> their file -> checkpoint: same bits, same loss, also without biases."""
-    command.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 40)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
     for tied, bias, padded in ((True, True, 0), (False, False, 64)):
         run = f"runs/{tied}-{bias}"
         write_deck(command, tied=tied, bias=bias, vocabulary=padded)

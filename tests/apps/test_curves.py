@@ -13,7 +13,7 @@ from small_problem import DECK, SCALER, prepare, write_csv
 from support import checkpoint_block
 from support.cases import run_cases
 from support.processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
-from support.run_folders import compare, datasets, events_of, last_checkpoint, rows_without_times
+from support.run_folders import compare, compare_runs, datasets, events_of, last_checkpoint, rows_without_times
 
 # A validation part as well; noisy enough that the best is seldom the last, and few enough samples for ties of accuracies.
 COMMON = ["train", "deck.toml", "data.validation=0.1", "run.evaluate_every=5", "optimizer.lr=0.05", "schedule.type=constant",
@@ -151,7 +151,7 @@ def check_patience(command):
         command.must(*LONG, *keys, f"run.folder={parts}", "--stop-after", stops[0], ranks=ranks, code=85)
         command.must(*LONG, *keys, f"run.folder={parts}", "--restart", "latest", "--stop-after", stops[1], ranks=ranks, code=85)
         command.must(*LONG, *keys, f"run.folder={parts}", "--restart", "latest", ranks=ranks)
-        compare(last_checkpoint(command, folder), last_checkpoint(command, parts), f"patience on {ranks} ranks")
+        compare_runs(command, folder, parts, f"patience on {ranks} ranks")
         assert rows_without_times(command, folder, "evaluations.csv") == rows_without_times(command, parts, "evaluations.csv")
         assert named_best(command, parts) == name_of(step)
 
@@ -209,7 +209,7 @@ def check_kill(command):
         command.must(*whole, "run.folder=killed", "--restart", "latest", ranks=ranks)
         assert named_best(command, "killed") == name_of(best)
         compare(checkpoints / name_of(best), command.folder / "undisturbed" / "checkpoints" / name_of(best), "the best")
-        compare(last_checkpoint(command, "undisturbed"), last_checkpoint(command, "killed"), f"ended on {ranks} ranks")
+        compare_runs(command, "undisturbed", "killed", f"ended on {ranks} ranks")
 
     # The name alone is lost, or the file.
     (checkpoints / "best").unlink()

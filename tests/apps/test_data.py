@@ -4,7 +4,7 @@ import re
 import h5py
 import numpy
 
-from small_problem import prepare
+from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import read_data, write_data
 from support.decks import deck_text
@@ -38,8 +38,7 @@ def check_both_parts_judge(command):
 
 def check_keys_of_the_other_kind_of_data(command):
     """They would have no effect: refused where they stand; a resolved deck, which has none of them, is a deck."""
-    command.write("text.txt", "to be or not to be " * 20)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, "to be or not to be " * 20)
     command.write("gpt.toml", GPT.lstrip())
     of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\"", "model.type is \"gpt\"")
     for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):

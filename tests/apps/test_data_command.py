@@ -8,7 +8,7 @@ import zlib
 import h5py
 import numpy
 
-from small_problem import prepare
+from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text
@@ -133,8 +133,7 @@ def check_prepared(command):
         first = file["inputs"][:, 0].astype("f8")
     found = re.search(r"^ +x0 +(\S+) +(\S+) +(\S+) +(\S+)$", said, re.M)
     assert numpy.allclose([float(number) for number in found.groups()], (first.mean(), first.std(), first.min(), first.max()), rtol=1e-5), said
-    command.write("text.txt", "to be or not to be " * 20)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, "to be or not to be " * 20)
     command.write("gpt.toml", '[run]\nsteps = 1\n[data]\ntrain = "text.h5"\nbatch = 2\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
                   "width = 8\ncontext = 4\n")
     assert "380 tokens below" in command.must("data", "gpt.toml").stdout

@@ -8,7 +8,7 @@ from random_data import prepare_random
 from support.cases import run_cases
 from support.data_files import read_data
 from support.decks import deck_text
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint, losses_of
 
 GPT = deck_text(run=dict(name="gpt", steps=8, log_every=1), data=dict(train="tokens.h5", batch=6, micro_batch=3),
                 model=dict(type="gpt", layers=2, heads=4, width=64, context=48, dropout=0.1), optimizer=dict(lr=3e-3))
@@ -17,10 +17,6 @@ GPT = deck_text(run=dict(name="gpt", steps=8, log_every=1), data=dict(train="tok
 # errors are as often up as down; the sums behind them are float. The loss is a mean over hundreds of tokens.
 ROUNDING = {"fp32": 2e-6, "bf16": 8e-3, "fp16": 1e-3}
 AS_BEFORE = "sums may be rounded differently"
-
-
-def losses(command, folder):
-    return [float(line.split(",")[2]) for line in command.text(f"{folder}/history.csv").splitlines()[1:]]
 
 
 def plan_of(command, folder):
@@ -46,11 +42,11 @@ def check_each_target(command):
             command.must(*train, f"run.folder={lean}", "memory.recompute=all")
             assert AS_BEFORE not in output and f"{target}," in output, output
             for folder in (parts, lean):
-                compare(last_checkpoint(command, whole), last_checkpoint(command, folder), folder)
+                compare_runs(command, whole, folder)
             assert plan_of(command, whole)["instructions"].split(",")[0] == target
             stored = json.loads(read_data(last_checkpoint(command, whole), "/plan/list"))
             assert engines_of(stored) == engines_of(plan_of(command, whole))
-            first[target] = losses(command, whole)[0]
+            first[target] = losses_of(command, whole)[0]
         spread = (max(first.values()) - min(first.values())) / max(first.values())
         print(f"{compute}: first losses {first}, relative spread {spread:.1e}", flush=True)
         assert spread <= ROUNDING[compute], first
@@ -101,7 +97,7 @@ def check_measured(command):
         assert "measured in" not in output and AS_BEFORE not in output, output
         for folder in (whole, parts):
             assert engines_of(plan_of(command, folder)) == engines_of(plan), folder
-        compare(last_checkpoint(command, whole), last_checkpoint(command, parts), parts)
+        compare_runs(command, whole, parts)
 
     # On another number of ranks, whose plan is made anew, equal products keep their engines; of another micro-batch
     # only those are measured that were not there.

@@ -5,11 +5,12 @@ import h5py
 import numpy
 
 from model_files import require_model, type_of
-from small_problem import DECK, gpt_deck, prepare
+from small_problem import DECK, gpt_deck, prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import read_data, write_data
 from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
+from support.tables import write_table
 
 FIELDS = deck_text(run=dict(name="fields", steps=6), data=dict(train="fields.h5", batch=8, normalize="channel"),
                    model=dict(type="chain", loss="mse"),
@@ -88,10 +89,8 @@ def check_names(command):
     rows = source.normal(size=(200, 3))
     for name, columns in (("flow", ["speed", "angle", "drag", "lift"]), ("turned", ["angle", "speed", "lift", "drag"])):
         values = {"speed": rows[:, 0] + 30, "angle": rows[:, 1], "drag": rows[:, 0], "lift": rows[:, 1] * 70}
-        with open(command.folder / f"{name}.csv", "w", encoding="utf-8") as file:
-            file.write(",".join(columns) + "\n")
-            for i in range(len(rows)):
-                file.write(",".join(f"{values[column][i]:.6f}" for column in columns) + "\n")
+        write_table(command.folder / f"{name}.csv", columns,
+                    ([f"{values[column][i]:.6f}" for column in columns] for i in range(len(rows))))
         command.must("prepare", "csv", f"{name}.csv", "--targets", "drag,lift", "--out", f"{name}.h5")
     command.must("train", "deck.toml", "run.folder=named", "data.train=flow.h5", "data.test=flow.h5", "model.loss=mse")
     command.must("export", "named", "named.h5")
@@ -126,8 +125,7 @@ def check_fields(command):
 
 
 def check_gpt(command):
-    command.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 40)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
     for name, rules in (("gpt", None), ("float-head", {"head": "fp32"})):
         command.write("gpt.toml", gpt_deck(run=dict(steps=12), data=dict(batch=6), precision=dict(rules=rules)))
         command.must("train", "gpt.toml", f"run.folder={name}")

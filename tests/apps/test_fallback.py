@@ -1,19 +1,17 @@
 """apps/fallback: its own law computes what the network has not seen, and the errors stay those of what it has."""
 import re
-import subprocess
 
 import h5py
 import numpy
 
 from support.cases import run_cases
-from support.command import environment
+from support.command import Command
 
 COUNT, STEPS = 2000, 30  # of the program
 
 
 def run(program, command, *arguments, code=0):
-    result = subprocess.run([program, *arguments], cwd=command.folder, env=environment(), capture_output=True, text=True)
-    assert result.returncode == code, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    result = Command(program, command.folder).must(*arguments, code=code)
     return result.stdout if code == 0 else result.stderr
 
 

@@ -9,7 +9,7 @@ import numpy
 from support.cases import run_cases
 from support.data_files import read_data, write_data
 from support.decks import deck_text, layer
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, losses_of
 
 GRID = (6, 5)
 WEIGHTS, MASK = "/area", "/mask"
@@ -115,10 +115,6 @@ def write_deck(command, case, compute="fp32", **changes):
     command.write("deck.toml", fields_deck(model, weights, compute, **changes))
 
 
-def history(command, folder):
-    return [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
-
-
 def predicted(command, folder):
     command.must("predict", folder, "fields.h5", "out.h5")
     with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / "fields.h5") as file:
@@ -132,7 +128,7 @@ def check_values(command):
         expected = loss(*predicted(command, case), OF_POINTS[of])
         found = float(re.findall(r"test loss ([\d.e-]+)", said)[-1])
         assert abs(found - expected) < 1e-4 * expected, f"{case}: {found}, numpy {expected}\n{said}"
-        losses = history(command, case)
+        losses = losses_of(command, case)
         assert losses[-1] < losses[0], f"{case} does not learn: {losses}"
         print(f"{case}: {found} (numpy {expected:.6g}), from {losses[0]}", flush=True)
         said = command.must("eval", case).stdout
@@ -166,20 +162,20 @@ def check_ranks_and_restarts(command):
         for ranks, micro_batch in ((1, 5), (2, 0), (4, 2)):
             folder = f"{case}-{ranks}-{micro_batch}"
             command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", ranks=ranks)
-            for one, other in zip(history(command, case), history(command, folder)):
+            for one, other in zip(losses_of(command, case), losses_of(command, folder)):
                 assert abs(one - other) < 1e-4 * max(1, one), f"{folder}: {one}, {other}"
         write_deck(command, case, "bf16")
         same = ["data.micro_batch=3", "run.reproducible=true"]
         for ranks, more in ((1, []), (2, []), (4, ["optimizer.shard=state"]), (1, ["memory.recompute=all"])):
             folder = f"{case}-same-{ranks}-{len(more)}"
             command.must("train", "deck.toml", f"run.folder={folder}", *same, *more, ranks=ranks)
-            compare(last_checkpoint(command, f"{case}-same-1-0"), last_checkpoint(command, folder), folder)
+            compare_runs(command, f"{case}-same-1-0", folder)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 10, *same, ranks=2, code=85)
         (command.folder / "areas.h5").rename(command.folder / "moved.h5")
         moved = 'data.weights.file="moved.h5"'
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", moved, *same, ranks=2)
         (command.folder / "moved.h5").rename(command.folder / "areas.h5")
-        compare(last_checkpoint(command, f"{case}-same-1-0"), last_checkpoint(command, f"{case}-parts"), case)
+        compare_runs(command, f"{case}-same-1-0", f"{case}-parts", case)
         command.must_refuse(["train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", "data.weights.array=/other"],
                             "restart-mismatch", "was trained with the weights", "areas.h5: array /other")
         command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
@@ -197,7 +193,7 @@ def check_mask(command):
         command.must("train", "deck.toml", f"run.folder={case}-changed")
         with h5py.File(command.folder / "fields.h5", "r+") as file:
             file["targets"][...] = targets
-        assert history(command, case) == history(command, f"{case}-changed"), case
+        assert losses_of(command, case) == losses_of(command, f"{case}-changed"), case
 
 
 def check_initial(command):
@@ -226,7 +222,7 @@ def check_rollouts(command):
                     dict(loss=loss), weights, data=dict(train="walk.h5", test="walk.h5"), data__arrays=arrays,
                     rollout=dict(steps=3, detach=detach)))
                 command.must("train", "deck.toml", f"run.folder=walk-{name}", "checkpoint.every=0")
-            for one, other in zip(history(command, "walk-without"), history(command, "walk-with")):
+            for one, other in zip(losses_of(command, "walk-without"), losses_of(command, "walk-with")):
                 assert abs(one - other) < 1e-5 * one, (loss, detach, one, other)
             for name in ("without", "with"):
                 shutil.rmtree(command.folder / f"walk-{name}")

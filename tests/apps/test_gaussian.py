@@ -9,7 +9,7 @@ import numpy
 from support.cases import run_cases
 from support.data_files import read_data, write_data
 from support.decks import deck_text, layer
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint
 
 GRID = (6, 5)
 WEIGHTS = dict(file="areas.h5", array="/area")
@@ -153,16 +153,16 @@ def check_ranks_restarts_and_types(command):
         for ranks in (1, 2, 4):
             folder = f"{case}-same-{ranks}"
             command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
-            compare(last_checkpoint(command, f"{case}-same-1"), last_checkpoint(command, folder), folder)
+            compare_runs(command, f"{case}-same-1", folder)
         scores = [[row["crps"] for row in evaluations_of(command, f"{case}-same-{ranks}")] for ranks in (1, 2, 4)]
         assert scores[0] == scores[1] == scores[2], scores
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
         command.must("train", "deck.toml", f"run.folder={case}-whole", ranks=2)
-        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-parts"), case)
+        compare_runs(command, f"{case}-whole", f"{case}-parts", case)
         command.must("train", "deck.toml", f"run.folder={case}-sharded", "optimizer.shard=state", ranks=2)
         command.must("train", "deck.toml", f"run.folder={case}-again", "memory.recompute=all", ranks=2)
-        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-again"), f"{case} recomputed")
+        compare_runs(command, f"{case}-whole", f"{case}-again", f"{case} recomputed")
         command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
         halves = [float(evaluations_of(command, f"{case}-{kind}")[-1]["crps"]) for kind in ("half", "whole", "sharded")]
         assert max(halves) < 1.2 * min(halves), halves

@@ -9,7 +9,7 @@ from small_problem import DECK, gpt_deck, write_csv
 from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
 from support.data_files import read_data
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint
 
 GPT = gpt_deck(run=dict(steps=12, log_every=4, evaluate_every=6), data=dict(validation=0.2, batch=6), model=dict(dropout=0.2),
                precision__scaler=dict(mode="dynamic", initial_scale=1024, growth_interval=5),  # in every type
@@ -30,7 +30,7 @@ def check_restarts(command):
             command.must(*common, f"run.folder={whole}", ranks=ranks)
             command.must(*common, f"run.folder={parts}", "--stop-after", 7, ranks=ranks, code=85)
             command.must(*common, f"run.folder={parts}", "--restart", "latest", ranks=ranks)
-            count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), parts)
+            count = compare_runs(command, whole, parts)
             print(f"{compute}, {ranks} ranks: {count} datasets bitwise equal after a restart")
 
 

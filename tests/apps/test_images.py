@@ -8,7 +8,7 @@ import numpy
 from small_problem import gpt_deck
 from support.cases import run_cases
 from support.decks import deck_text, layer
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs
 
 try:
     from PIL import Image
@@ -84,7 +84,7 @@ def check_learns_and_predicts(command):
 def check_ranks(command):
     for ranks in (1, 2, 4):
         command.must("train", "deck.toml", f"run.folder=ranks-{ranks}", "run.reproducible=true", ranks=ranks)
-        compare(last_checkpoint(command, "ranks-1"), last_checkpoint(command, f"ranks-{ranks}"), f"{ranks} ranks")
+        compare_runs(command, "ranks-1", f"ranks-{ranks}", f"{ranks} ranks")
     command.must("train", "deck.toml", "run.folder=ranks-3", "precision.compute=fp32", ranks=3)
     command.must("train", "deck.toml", "run.folder=ranks-one", "precision.compute=fp32")
     pairs = zip(losses(command, "ranks-3"), losses(command, "ranks-one"))
@@ -97,7 +97,7 @@ def check_restart(command):
         command.must("train", "deck.toml", f"run.folder={whole}", ranks=ranks)
         command.must("train", "deck.toml", f"run.folder={parts}", "--stop-after", 15, ranks=ranks, code=85)
         command.must("train", "deck.toml", f"run.folder={parts}", "--restart", "latest", ranks=ranks)
-        compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        compare_runs(command, whole, parts, f"{ranks} ranks")
     said = command.must("train", "deck.toml", "run.folder=parts-1", "--restart", "latest", "run.steps=40",
                         "data.augment.crop=1").stdout
     assert "changed at the restart: data.augment.crop = 1 (was 2)" in said, said

@@ -11,6 +11,7 @@ import safetensors_file
 from small_problem import DECK, prepare
 from support.cases import run_cases
 from support.decks import deck_text
+from support.run_folders import losses_of
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
 
@@ -44,10 +45,6 @@ def weights_of(path, group="/model"):
 
 def last_checkpoint(command, run):
     return sorted((command.folder / run / "checkpoints").glob("*.h5"))[-1]
-
-
-def losses_of(command, run):
-    return [float(row["loss"]) for row in command.rows(f"{run}/history.csv")]
 
 
 def prepare_texts(command, repository):

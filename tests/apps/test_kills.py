@@ -7,7 +7,7 @@ import time
 from small_problem import prepare
 from support.cases import run_cases
 from support.processes import finish, ranks_of, require_none_left, send
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs
 
 SEED = 7
 KILLS_PER_RUN = 4
@@ -72,8 +72,7 @@ def check(command, shard, ranks, kills, source):
         saved = list((command.folder / folder / "checkpoints").glob("*.h5"))
         went_on = command.must(*train, f"run.folder={folder}", "--restart", "auto", ranks=ranks).stdout
         assert ("restarted from" in went_on) == bool(saved), f"{folder}: {saved}, but {went_on}"
-        compare(last_checkpoint(command, f"whole-{shard}-{ranks}"), last_checkpoint(command, folder),
-                f"{folder}, seed {SEED}")
+        compare_runs(command, f"whole-{shard}-{ranks}", folder, f"{folder}, seed {SEED}")
         runs += 1
     print(f"{ranks} ranks, shard = {shard}: {done} kills ({writing} while a checkpoint was written) in {runs} runs, which ended with "
           f"the same bits", flush=True)

@@ -8,7 +8,7 @@ from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
 from support.data_files import read_data, write_data
 from support.decks import deck_text
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint, losses_of
 
 WEIGHTS = [0.5, 3.0, 1.0]
 
@@ -62,10 +62,6 @@ def write_deck(command, case, compute="fp32"):
     command.write("deck.toml", losses_deck(model, data, compute))
 
 
-def history(command, folder):
-    return [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
-
-
 def check_values(command):
     for case, (_, data, loss) in CASES.items():
         write_deck(command, case)
@@ -76,7 +72,7 @@ def check_values(command):
             expected = loss(out["outputs"][:].astype("f8"), answers)
         found = float(re.findall(r"test loss ([\d.e-]+)", said)[-1])
         assert abs(found - expected) < 1e-4 * max(1, expected), f"{case}: {found}, numpy {expected}\n{said}"
-        losses = history(command, case)
+        losses = losses_of(command, case)
         assert found < 0.7 * losses[0], f"{case} does not learn: {losses}"
         print(f"{case}: {found} (numpy {expected:.6g}), from {losses[0]}", flush=True)
 
@@ -87,17 +83,17 @@ def check_ranks_and_micro_batches(command):
         for ranks, micro_batch in ((1, 5), (2, 0), (3, 4)):
             folder = f"{case}-{ranks}-{micro_batch}"
             command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", ranks=ranks)
-            for one, other in zip(history(command, case), history(command, folder)):
+            for one, other in zip(losses_of(command, case), losses_of(command, folder)):
                 assert abs(one - other) < 1e-4 * max(1, one), f"{folder}: {one}, {other}"
         write_deck(command, case, "bf16")
         for ranks in (1, 2):
             folder = f"{case}-same-{ranks}"
             command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
-            compare(last_checkpoint(command, f"{case}-same-1"), last_checkpoint(command, folder), folder)
+            compare_runs(command, f"{case}-same-1", folder)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
         command.must("train", "deck.toml", f"run.folder={case}-whole", ranks=2)
-        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-parts"), case)
+        compare_runs(command, f"{case}-whole", f"{case}-parts", case)
         command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
 
 

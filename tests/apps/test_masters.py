@@ -7,7 +7,7 @@ import numpy
 from small_problem import gpt_deck, prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import read_data
-from support.run_folders import compare, datasets, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, datasets, history_without_times, last_checkpoint
 
 NONE = "precision.masters=none"
 GPT = gpt_deck(run=dict(steps=8, log_every=4, evaluate_every=4), data=dict(batch=8, validation=0.1, micro_batch=4),
@@ -58,7 +58,7 @@ def check_shards(command, name, ranks):
             continue  # refused: a rank has several micro-batches
         command.must("train", *NETWORKS[name], NONE, f"optimizer.shard={shard}", f"run.folder={name}-{shard}", ranks=ranks)
         command.must("info", last_checkpoint(command, f"{name}-{shard}"), "--verify")
-        count = compare(last_checkpoint(command, f"{name}-none"), last_checkpoint(command, f"{name}-{shard}"), f"{name} {shard}")
+        count = compare_runs(command, f"{name}-none", f"{name}-{shard}", f"{name} {shard}")
         assert history_without_times(command, f"{name}-none") == history_without_times(command, f"{name}-{shard}"), (name, shard)
         print(f"{name} on {ranks} ranks, {shard}: {count} datasets bitwise equal")
 
@@ -72,7 +72,7 @@ def check_restarts(command, name):
         command.must(*train, f"run.folder={parts}", "--stop-after", 2, ranks=2, code=85)
         command.must(*train, f"run.folder={parts}", middle, "--stop-after", 3, "--restart", "latest", ranks=2, code=85)
         command.must(*train, f"run.folder={parts}", "--restart", "latest", ranks=2)
-        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), parts)
+        count = compare_runs(command, whole, parts)
         print(f"{name}: {count} datasets bitwise equal after two restarts ({kind})")
 
 
@@ -81,7 +81,7 @@ def check_reproducible(command):
     for ranks in (1, 2, 4):
         shard = "state" if ranks == 4 else "none"
         command.must(*train, f"optimizer.shard={shard}", f"run.folder=ranks-{ranks}", ranks=ranks)
-        compare(last_checkpoint(command, "ranks-1"), last_checkpoint(command, f"ranks-{ranks}"), f"{ranks} ranks")
+        compare_runs(command, "ranks-1", f"ranks-{ranks}", f"{ranks} ranks")
     print("a reproducible run has the same bits on 1, 2 and 4 ranks")
 
 

@@ -5,10 +5,11 @@ import time
 import h5py
 import numpy
 
-from small_problem import gpt_deck, prepare
+from small_problem import gpt_deck, prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text
+from support.tables import write_table
 
 PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
 PEAK = 5e11
@@ -21,14 +22,11 @@ GPT = gpt_deck(run=dict(peak_flops=None, steps=30, evaluate_every=10), data=dict
 
 def write_problems(command):
     source = random.Random(5)
-    with open(command.folder / "wide.csv", "w", encoding="utf-8") as file:
-        file.write(",".join(f"x{i}" for i in range(784)) + ",class\n")
-        for sample in range(128):
-            file.write(",".join(f"{source.random():.3f}" for _ in range(784)) + f",{sample % 10}\n")
+    write_table(command.folder / "wide.csv", [*(f"x{i}" for i in range(784)), "class"],
+                ([*(f"{source.random():.3f}" for _ in range(784)), sample % 10] for sample in range(128)))
     command.must("prepare", "csv", "wide.csv", "--label", "class", "--out", "wide.h5")
     words = " ".join(source.choice(["to", "be", "or", "not"]) for _ in range(4000))
-    command.write("text.txt", words)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, words)
     command.write("wide.toml", WIDE)
     command.write("gpt.toml", GPT)
 

@@ -1,11 +1,10 @@
 """A trained model inside a program that never starts MPI: bit for bit the outputs of `mylos predict`, whatever its arrays."""
-import subprocess
 
 import numpy
 
 from small_problem import DECK, prepare
 from support.cases import run_cases
-from support.command import environment
+from support.command import Command
 from support.data_files import read_data, write_data
 from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
@@ -27,9 +26,7 @@ def write_random(path, inputs, targets):
 
 def outputs_of(program, command, checkpoint, inputs, width, *how):
     inputs.astype("f4").tofile(command.folder / "in.bin")
-    line = [program, str(checkpoint), "in.bin", *how[:2], "out.bin", *how[2:]]
-    result = subprocess.run(line, cwd=command.folder, env=environment(), capture_output=True, text=True)
-    assert result.returncode == 0, f"{line}: {result.stderr}"
+    Command(program, command.folder).must(checkpoint, "in.bin", *how[:2], "out.bin", *how[2:])
     return numpy.fromfile(command.folder / "out.bin", "f4").reshape(-1, width)
 
 
@@ -57,9 +54,8 @@ def check_outputs(command, program):
         for compute in ("fp32", "bf16", "fp16"):
             command.must("train", f"{name}.toml", f"precision.compute={compute}", f"run.folder=runs/{name}-{compute}")
             check_equal(program, command, last_checkpoint(command, f"runs/{name}-{compute}"), data)
-    result = subprocess.run([program, "no.h5", "in.bin", "float", "right", "out.bin"], cwd=command.folder, env=environment(),
-                            capture_output=True, text=True)
-    assert result.returncode == 2 and result.stderr == "no.h5: there is no such file [no-such-file]\n", result.stderr
+    result = Command(program, command.folder).must("no.h5", "in.bin", "float", "right", "out.bin", code=2)
+    assert result.stderr == "no.h5: there is no such file [no-such-file]\n", result.stderr
 
 
 run_cases(prepare, check_outputs, arguments=["program"])

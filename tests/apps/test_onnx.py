@@ -13,7 +13,7 @@ import h5py
 import numpy
 
 from onnx_decks import NETWORKS, write_deck
-from small_problem import gpt_deck
+from small_problem import gpt_deck, prepare_text
 from support.cases import run_cases, skip
 from support.command import environment
 from support.decks import deck_text
@@ -77,8 +77,7 @@ def check_numbers(command, python):
 
 def check_tokens(command, python, program):
     text = "the quick brown fox jumps over the lazy dog. " * 40
-    command.write("text.txt", text)
-    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    prepare_text(command, text)
     tokens = numpy.random.default_rng(1).integers(0, 28, (14, 16)).astype(numpy.int32)
     for name, model in GPTS.items():
         command.write("gpt.toml", gpt_deck(run=dict(steps=12), data=dict(batch=6), model=model))

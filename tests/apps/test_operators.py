@@ -8,7 +8,7 @@ import numpy
 from support.cases import run_cases
 from support.data_files import read_data, write_data
 from support.decks import deck_text, layer
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint
 
 ROLLOUT = deck_text(run=dict(name="stepper", steps=4), data=dict(train="coarse.h5", batch=4, normalize="channel"),
                     data__arrays=dict(inputs=["/u"], targets=["/u"], axes="sample time y x"),
@@ -80,7 +80,7 @@ def check_restart(command):
         train(command, whole, ranks=ranks)
         train(command, parts, "--stop-after", 6, ranks=ranks, code=85)
         train(command, parts, "--restart", "latest", ranks=ranks)
-        count = compare(last_checkpoint(command, whole), last_checkpoint(command, parts), f"{ranks} ranks")
+        count = compare_runs(command, whole, parts, f"{ranks} ranks")
         print(f"restart on {ranks} ranks: {count} datasets equal", flush=True)
 
 
@@ -98,7 +98,7 @@ def check_same_bits(command):
     special = ["optimizer.average=0.9", 'optimizer.groups=[{match="lift*", frozen=true}, {match="*/bias", lr_factor=0.5}]']
     train(command, "special", *special, ranks=2)
     train(command, "special-cut", *special, "optimizer.shard=state", ranks=2)
-    compare(last_checkpoint(command, "special"), last_checkpoint(command, "special-cut"), "average, frozen and shards")
+    compare_runs(command, "special", "special-cut", "average, frozen and shards")
     with h5py.File(last_checkpoint(command, "special")) as file:
         assert "average/block1_spectral/weight" in file and "average/block1/weight" in file, list(file["average"])
     print("recomputed, with types of layers, shards, an average and frozen layers: equal bits", flush=True)
@@ -109,7 +109,7 @@ def check_reproducible(command):
     for ranks in (1, 2, 4):
         train(command, f"reproducible-{ranks}", "run.reproducible=true", "data.micro_batch=3", ranks=ranks)
     for ranks in (2, 4):
-        compare(last_checkpoint(command, "reproducible-1"), last_checkpoint(command, f"reproducible-{ranks}"), f"{ranks} ranks")
+        compare_runs(command, "reproducible-1", f"reproducible-{ranks}", f"{ranks} ranks")
         assert history_without_times(command, "reproducible-1") == history_without_times(command, f"reproducible-{ranks}")
     print("reproducible on 1, 2 and 4 ranks", flush=True)
 
@@ -184,7 +184,7 @@ def check_rollout_on_another_grid(command):
     command.write("deck.toml", ROLLOUT + "[rollout]\nsteps = 2\n")
     for folder, words in (("through", []), ("again", ["memory.recompute=all"])):
         command.must("train", "deck.toml", f"run.folder={folder}", *words)
-    compare(last_checkpoint(command, "through"), last_checkpoint(command, "again"), "rollout training with recomputation")
+    compare_runs(command, "through", "again", "rollout training with recomputation")
     print("rollouts and predictions of arrays on another grid", flush=True)
 
 
@@ -194,7 +194,7 @@ def check_resolved(command):
     text = command.text("whole-1/resolved.toml")
     assert 'type = "chain"' in text and 'kind = "spectral"' in text and "gated = true" in text and "width" not in text, text
     command.must("train", "whole-1/resolved.toml", "run.folder=resolved")
-    compare(last_checkpoint(command, "whole-1"), last_checkpoint(command, "resolved"), "the resolved deck")
+    compare_runs(command, "whole-1", "resolved", "the resolved deck")
     plan = command.json("plan", "deck.toml", "memory.times=model", "--json")
     assert plan["activation_bytes"] > 0, plan
     assert "block1_spectral" in command.must("plan", "deck.toml", "memory.times=model").stdout

@@ -6,7 +6,7 @@ from random_data import prepare_random
 from small_problem import DECK, prepare
 from support.cases import run_cases
 from support.decks import deck_text
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times
 
 REPRODUCIBLE = "[run]\nreproducible = true\nevaluate_every = 4\n"
 MLP = DECK.replace("[run]\n", REPRODUCIBLE).replace("batch = 48\n", "batch = 48\nmicro_batch = 3\n")
@@ -34,7 +34,7 @@ def check_ranks(command, deck, steps, types, counts):
         assert len(results[counts[0]]) >= 2, results
         for ranks in counts[1:]:
             folder = f"{deck}-{compute}-{ranks}"
-            compare(last_checkpoint(command, one), last_checkpoint(command, folder), folder)
+            compare_runs(command, one, folder)
             assert history_without_times(command, one) == history_without_times(command, folder), folder
             assert results[ranks] == results[counts[0]], f"{folder}: {results[ranks]} after {results[counts[0]]}"
         moved = f"{deck}-{compute}-moved"
@@ -42,7 +42,7 @@ def check_ranks(command, deck, steps, types, counts):
         command.must(*train, *SHARD, f"run.folder={moved}", "--stop-after", third, ranks=4, code=85)
         command.must(*train, f"run.folder={moved}", "--stop-after", third, "--restart", "latest", ranks=1, code=85)
         command.must(*train, f"run.folder={moved}", "--restart", "latest", ranks=8)
-        compare(last_checkpoint(command, one), last_checkpoint(command, moved), moved)
+        compare_runs(command, one, moved)
         print(f"{deck}, {compute}: {steps} steps on {', '.join(map(str, counts))} ranks, and on 4, 1 and 8 by restarts, equal")
 
 
@@ -51,7 +51,7 @@ def check_without(command):
     for ranks in (1, 4):
         command.must("train", "deck.toml", "run.reproducible=false", "run.steps=8", f"run.folder=plain-{ranks}", ranks=ranks)
     try:
-        compare(last_checkpoint(command, "plain-1"), last_checkpoint(command, "plain-4"), "plain")
+        compare_runs(command, "plain-1", "plain-4", "plain")
     except AssertionError:
         return
     raise AssertionError("a plain run has the same bits on 1 and 4 ranks: this test sees nothing")

@@ -6,7 +6,7 @@ import numpy
 
 from small_problem import prepare
 from support.cases import run_cases
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint
 
 
 def evaluations(result):
@@ -24,7 +24,7 @@ def check_hysteresis(command, ranks):
     command.must(*common, parts, "--stop-after", 2, ranks=ranks, code=85)
     command.must(*common, parts, "--restart", "latest", "--stop-after", 1, ranks=ranks, code=85)
     command.must(*common, parts, "--restart", "latest", ranks=ranks)
-    compare(last_checkpoint(command, "whole-hysteresis"), last_checkpoint(command, "parts-hysteresis"), "hysteresis")
+    compare_runs(command, "whole-hysteresis", "parts-hysteresis", "hysteresis")
     assert history_without_times(command, "whole-hysteresis") == history_without_times(command, "parts-hysteresis")
     print(f"restarts between tolerated overflows, {ranks} ranks: bitwise equal")
 

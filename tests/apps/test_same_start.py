@@ -7,7 +7,7 @@ from small_problem import prepare
 from support.cases import run_cases
 from support.command import LAUNCHER, environment
 from support.refusal import require_refusal
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times
 
 TRAIN = ["train", "deck.toml"]
 LINES = {  # of three ranks; the common beginning, and what follows it
@@ -86,7 +86,7 @@ def check_content_of_decks(command):
         (elsewhere / "deck.toml").write_text(content, encoding="utf-8")
         result = start(command, [[*words, f"run.folder={command.folder / odd}"]] * 3, folders={1: elsewhere})
         assert result.returncode == 0 and not result.stderr, result
-        compare(last_checkpoint(command, "one-deck"), last_checkpoint(command, odd), odd)
+        compare_runs(command, "one-deck", odd)
         assert history_without_times(command, "one-deck") == history_without_times(command, odd), odd
         first = command.folder / f"{odd}-on-rank-0"
         result = start(command, [[*words, f"run.folder={first}"]] * 3, folders={0: elsewhere})

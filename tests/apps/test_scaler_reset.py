@@ -9,7 +9,7 @@ import numpy
 from small_problem import DECK, SCALER, prepare
 from support.cases import run_cases
 from support.changed_checkpoints import signed_changes
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times, last_checkpoint
 
 INITIAL = 2 ** 24  # overflows at first
 TRAIN = ["train", "deck.toml", "precision.compute=fp16", f"precision.scaler.initial_scale={INITIAL}"]
@@ -40,7 +40,7 @@ def check_reset(command, ranks):
     assert command.must(*RESET, "run.folder=parts", "--stop-after", 3, ranks=ranks, code=85).stdout.count(said) == 1
     again = command.must(*RESET, "run.folder=parts", ranks=ranks).stdout
     assert "begins afresh" not in again, again
-    compare(last_checkpoint(command, "whole"), last_checkpoint(command, "parts"), "reset")
+    compare_runs(command, "whole", "parts", "reset")
     assert rows == history_without_times(command, "parts")
     scaler = scaler_of(command, "parts")
     assert scaler["reset_step"] == 12 and scaler["steps"] == len(rows) - 12 == scaler["recent_noted"], scaler
@@ -57,7 +57,7 @@ def check_no_restart(command, ranks):
     start = command.must(*TRAIN, "precision.scaler.reset=true", "run.folder=wish", "--stop-after", 5, ranks=ranks, code=85)
     on = command.must(*RESET, "run.folder=wish", ranks=ranks)
     assert "begins afresh" not in start.stdout + on.stdout, on.stdout
-    compare(last_checkpoint(command, "plain"), last_checkpoint(command, "wish"), "a wish without a restart")
+    compare_runs(command, "plain", "wish", "a wish without a restart")
 
 
 def without_statistics(path):

@@ -6,7 +6,7 @@ import re
 from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.decks import deck_text
-from support.run_folders import compare, history_without_times, last_checkpoint, rows_without_times
+from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint, rows_without_times
 
 GPT = deck_text(run=dict(name="gpt", steps=8, log_every=4), data=dict(train="text.h5", validation=0.1, batch=8),
                 model=dict(type="gpt", layers=2, heads=2, width=16, context=12, dropout=0.1), communication=dict(bucket=4096),
@@ -96,7 +96,7 @@ def check_restarts(command, name, chain):
             before = chain[part - 1][1]
             if kind == "mixed" and part > 0 and before != cut:
                 assert f'changed at the restart: optimizer.shard = "{cut}" (was "{before}")' in output, output
-    count = compare(last_checkpoint(command, f"whole-chain-{name}"), last_checkpoint(command, f"mixed-chain-{name}"), name)
+    count = compare_runs(command, f"whole-chain-{name}", f"mixed-chain-{name}", name)
     print(f"{name} on {chain}: {count} datasets bitwise equal")
 
 
@@ -195,7 +195,7 @@ def check_one_rank(command):
     for shard in (STATE, GRADIENTS):
         output = command.must("train", *NETWORKS["mlp"], shard, f"run.folder=alone-{shard[16:]}").stdout
         assert output.count("one rank holds all masters and moments") == 1, output
-        compare(last_checkpoint(command, "alone-plain"), last_checkpoint(command, f"alone-{shard[16:]}"), "one rank")
+        compare_runs(command, "alone-plain", f"alone-{shard[16:]}", "one rank")
 
 
 def set_up(command):

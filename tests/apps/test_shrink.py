@@ -8,7 +8,7 @@ from random_data import prepare_random
 from support.cases import run_cases
 from support.data_files import read_data
 from support.decks import deck_text
-from support.run_folders import compare, history_without_times, last_checkpoint
+from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint
 
 MEBIBYTE = 1 << 20
 SHRINK = "memory.on_oom=shrink"
@@ -128,7 +128,7 @@ def check_reproducible(command):
     output = command.must(*run, large, "run.folder=reproducible-2", "--restart", "latest", ranks=2).stdout
     assert taken(command, "reproducible-2") == size and "rounded differently" not in output, output
     assert read_data(last_checkpoint(command, "reproducible-2"), "plan/micro_batch") == size
-    compare(last_checkpoint(command, "reproducible"), last_checkpoint(command, "reproducible-2"), "on 1 and 2 ranks")
+    compare_runs(command, "reproducible", "reproducible-2", "on 1 and 2 ranks")
 
 
 def check_refusals(command):

@@ -10,7 +10,7 @@ from small_problem import prepare
 from support.cases import run_cases
 from support.command import environment
 from support.processes import finish, wait_until
-from support.run_folders import compare, last_checkpoint
+from support.run_folders import compare_runs, last_checkpoint
 from support.tables import column_of
 
 STOPPED = 85
@@ -110,7 +110,7 @@ def check_loop(command, repository):
     result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.count("restarted from") == 4, result.stdout
-    compare(last_checkpoint(command, "whole"), last_checkpoint(command, "sliced"), "five slices")
+    compare_runs(command, "whole", "sliced", "five slices")
     # What cannot succeed is not started again and again.
     loop[-1] = "0"
     result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=600)

@@ -8,7 +8,7 @@ import time
 from small_problem import prepare
 from support.cases import run_cases
 from support.processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
-from support.run_folders import compare, last_checkpoint, rows_without_times, weights_of
+from support.run_folders import compare_runs, last_checkpoint, rows_without_times, weights_of
 
 STOPPED = 85
 KEYS = ["optimizer.lr=1e-3,1e-2", "model.dropout=0,0.2"]
@@ -27,7 +27,7 @@ def require_as_alone(command, folder, single):
     for number, row in enumerate(command.rows(f"{folder}/sweep.csv")):
         member = f"{folder}/{row['folder']}"
         assert row["state"] == "done" and row["folder"] == f"members/{number:04}", row
-        compare(last_checkpoint(command, f"{single}/{number:04}"), last_checkpoint(command, member), member)
+        compare_runs(command, f"{single}/{number:04}", member)
         for name in ("history.csv", "evaluations.csv"):
             assert rows_without_times(command, member, name) == rows_without_times(command, f"{single}/{number:04}", name), (member, name)
         losses = [(float(each["loss"]), int(each["step"])) for each in rows_without_times(command, member, "evaluations.csv")

@@ -9,7 +9,7 @@ import numpy
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text
-from support.run_folders import compare, history_without_times, last_checkpoint, weights_of
+from support.run_folders import compare_runs, history_without_times, last_checkpoint, weights_of
 
 POINTS = 8
 HISTORY = 2
@@ -80,7 +80,7 @@ def check_restarts(command, ranks):
             command.must(*common, f"run.folder={whole}", ranks=ranks)
             command.must(*common, f"run.folder={parts}", "--stop-after", 7, ranks=ranks, code=85)
             command.must(*common, f"run.folder={parts}", "--restart", "latest", ranks=ranks)
-            compare(last_checkpoint(command, whole), last_checkpoint(command, parts), parts)
+            compare_runs(command, whole, parts)
             assert history_without_times(command, whole) == history_without_times(command, parts)
     print(f"restarts, {ranks} ranks: bitwise equal")
 

@@ -12,43 +12,18 @@ import numpy
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "apps"))
 from support.command import LAUNCHER, Command, environment
+from support.data_files import read_data
+from support.decks import deck_text
 from support.run_folders import last_checkpoint
 
 SKIPPED = 77
 FEATURES, OUTPUTS = 6, 3
-DECK = """[run]
-peak_flops = 1e12
-name = "closure"
-epochs = 2
-[data]
-train = "closure.h5"
-batch = 64
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [24, 16]
-loss = "mse"
-[precision]
-compute = "{type}"
-[optimizer]
-lr = 1e-2
-average = 0.9
-"""
-ONLINE_DECK = """[run]
-name = "online"
-steps = 100
-[data]
-micro_batch = 32
-[model]
-inputs = 6
-outputs = 3
-hidden = [24, 16]
-loss = "mse"
-[precision]
-compute = "{type}"
-[optimizer]
-lr = 1e-2
-"""
+DECK = deck_text(run=dict(name="closure", epochs=2), data=dict(train="closure.h5", batch=64, normalize="standard"),
+                 model=dict(type="mlp", hidden=[24, 16], loss="mse"), precision=dict(compute="{type}"),
+                 optimizer=dict(lr=1e-2, average=0.9))
+ONLINE_DECK = deck_text(run=dict(peak_flops=None, name="online", steps=100), data=dict(micro_batch=32),
+                        model=dict(inputs=6, outputs=3, hidden=[24, 16], loss="mse"), precision=dict(compute="{type}"),
+                        optimizer=dict(lr=1e-2))
 
 
 def run(line, folder, **options):
@@ -127,15 +102,14 @@ def train_closure(mylos, folder, number_type):
     for name, rows, seed in (("closure", 400, 1), ("columns", 150, 2)):
         write_table(folder / f"{name}.csv", rows, seed, unusual=name == "columns")
         command.must("prepare", "csv", f"{name}.csv", "--targets", targets, "--out", f"{name}.h5")
-    (folder / "deck.toml").write_text(DECK.format(type=number_type), encoding="utf-8")
+    command.write("deck.toml", DECK.format(type=number_type))
     command.must("train", "deck.toml", f"run.folder=runs/{number_type}")
     checkpoint = last_checkpoint(command, f"runs/{number_type}")
     with h5py.File(folder / "columns.h5") as file:
         inputs = file["inputs"][()] if "inputs" in file else file["features"][()]
     for name, options in ((number_type, []), (f"{number_type}_average", ["--average"])):
         command.must("predict", checkpoint, "columns.h5", f"{name}.h5", *options)
-        with h5py.File(folder / f"{name}.h5") as file:
-            file["outputs"][()].astype(numpy.float32).tofile(folder / f"{name}.bin")
+        read_data(folder / f"{name}.h5", "outputs").astype(numpy.float32).tofile(folder / f"{name}.bin")
     inputs.astype(numpy.float32).tofile(folder / "inputs.bin")
     return checkpoint, len(inputs)
 
@@ -151,12 +125,10 @@ def train_ensemble(mylos, folder):
         models.append(f"seed{seed}.h5")
         command.must("export", f"seed{seed}", models[-1], "--input-statistics")
         command.must("predict", models[-1], "columns.h5", "outputs.h5")
-        with h5py.File(folder / "outputs.h5") as file:
-            outputs.append(file["outputs"][()].astype("f8"))
+        outputs.append(read_data(folder / "outputs.h5", "outputs").astype("f8"))
     command.must("export", checkpoint, "without.h5")
     inputs = numpy.fromfile(folder / "inputs.bin", "f4").reshape(rows, -1)
-    with h5py.File(folder / "closure.h5") as file:
-        training = file["inputs"][()]
+    training = read_data(folder / "closure.h5", "inputs")
     mean = training.mean(axis=0, dtype="f8")
     inverse = numpy.linalg.inv(numpy.cov(training.T.astype("f8")))
     distances = [numpy.sqrt(numpy.einsum("ni,ij,nj->n", x - mean, inverse, x - mean)) for x in (inputs.astype("f8"), training)]

@@ -31,7 +31,7 @@ def renew_digests(file, name):
 
 
 def write_idx(path, array):
-    """Bytes of any shape, compressed if the name ends in .gz."""
+    """Bytes of any shape, compressed."""
     header = bytes([0, 0, 8, array.ndim]) + b"".join(int(n).to_bytes(4, "big") for n in array.shape)
-    with (gzip.open(path, "wb", compresslevel=1) if str(path).endswith(".gz") else open(path, "wb")) as file:
+    with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(header + array.tobytes())

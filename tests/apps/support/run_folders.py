@@ -48,6 +48,16 @@ def compare(whole, resumed, what):
     return len(a)
 
 
+def compare_runs(command, whole, other, what=None):
+    """The last checkpoints of two runs, by their folders."""
+    return compare(last_checkpoint(command, whole), last_checkpoint(command, other), what or other)
+
+
+def losses_of(command, folder):
+    """Of every step."""
+    return [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
+
+
 def history_without_times(command, folder):
     return rows_without_times(command, folder, "history.csv")
 
