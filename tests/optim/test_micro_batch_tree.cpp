@@ -34,7 +34,7 @@ TEST_P(MicroBatchTreeTest, SumsAreThoseOfTheTreeInEveryBit) {
   const Execution exec;
   ParameterStore parameters(make_parameter_layout(small_chain(), 64, 1));
   MicroBatchTree tree(parameters, leaves);
-  EXPECT_EQ(MicroBatchTree::memory_bytes(parameters.layout(), leaves),
+  EXPECT_EQ(MicroBatchTree::memory(parameters.layout(), leaves).front().bytes,
             static_cast<std::size_t>(max_waiting(leaves)) *
                 (parameters.layout().gradient_bytes + sizeof(LossSums)));
   test::DeviceValue<LossSums> losses{LossSums{}};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/train/step/trainer_memory.hpp"
 #include "train/memory_world.hpp"
 
 namespace mylos::network_plan_test {
@@ -36,9 +37,9 @@ void expect_same(const NetworkPlan& found, const NetworkPlan& expected) {
   EXPECT_EQ(found.step.micro_batches, expected.step.micro_batches);
   EXPECT_EQ(found.step.accumulates, expected.step.accumulates);
   EXPECT_EQ(layout_of(found), layout_of(expected));
-  EXPECT_EQ(found.memory.sharded_bytes(), expected.memory.sharded_bytes());
-  EXPECT_EQ(found.memory.records, expected.memory.records);
-  EXPECT_EQ(found.memory.held_state, expected.memory.held_state);
+  EXPECT_EQ(sharded_bytes(found), sharded_bytes(expected));
+  EXPECT_EQ(trainer_memory(found), trainer_memory(expected));
+  EXPECT_EQ(state_bytes(found).on_rank, state_bytes(expected).on_rank);
 }
 
 bool share_blocks(const NetworkPlan& one, const NetworkPlan& other) {

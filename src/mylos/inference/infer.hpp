@@ -47,6 +47,10 @@ class RowInference {
 
   /// Returns the bytes in the memory of the network, for pieces of `samples` rows.
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
+  /// Returns the bytes of the host's memory.
+  [[nodiscard]] static std::size_t host_bytes(const Chain& chain, std::int64_t samples) {
+    return static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
+  }
 
  private:
   struct Tensors {

@@ -108,4 +108,8 @@ std::size_t checkpoint_buffer_bytes() {
   return static_cast<std::size_t>(RawFile::piece_bytes);
 }
 
+PartMemory checkpoint_memory() {
+  return {{"checkpoint writing", checkpoint_buffer_bytes(), false}};
+}
+
 }  // namespace mylos

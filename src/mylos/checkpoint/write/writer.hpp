@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -33,5 +34,6 @@ void write_checkpoint_file(RankGroup& ranks, const std::string& path, const Chec
 
 /// Returns the host memory that write_checkpoint uses in addition to any state.
 [[nodiscard]] std::size_t checkpoint_buffer_bytes();
+[[nodiscard]] PartMemory checkpoint_memory();
 
 }  // namespace mylos

@@ -42,6 +42,13 @@ ColumnOrder order_of(const std::vector<std::string>& trained, const std::vector<
 
 }  // namespace
 
+PartMemory name_memory(const SampleMeaning& meaning) {
+  std::size_t bytes = 0;
+  for (const auto* names : {&meaning.class_names, &meaning.input_names, &meaning.target_names})
+    for (const std::string& name : *names) bytes += sizeof(std::string) + name.capacity() + 1;
+  return {{"names of classes and columns", 2 * bytes, false}};
+}
+
 SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_t>& deck_grid) {
   return {.data = train.path(),
           .grid = train.grid(),

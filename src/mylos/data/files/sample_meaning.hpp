@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
@@ -20,6 +21,10 @@ struct SampleMeaning {
   std::vector<std::string> input_names = {};
   std::vector<std::string> target_names = {};
 };
+
+/// Returns the memory of the names of classes and columns in the two copies that a run holds: that of its
+/// evaluations, and that of a checkpoint.
+[[nodiscard]] PartMemory name_memory(const SampleMeaning& meaning);
 
 /// Returns the description in a training file.
 [[nodiscard]] SampleMeaning meaning_of(const SampleStore& train,

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/run/data_part.hpp"
@@ -23,5 +25,11 @@ class EvaluationData {
   /// Returns the host memory of such a pass in bytes.
   [[nodiscard]] virtual std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const = 0;
 };
+
+/// Returns the parts that evaluations during a run use, in this order. `data` may be null.
+[[nodiscard]] std::vector<DataPart> evaluated_parts(const EvaluationData* data);
+
+/// Returns the memory of a pass over each of them, which a run holds from its start. `data` may be null.
+[[nodiscard]] PartMemory evaluation_pass_memory(const EvaluationData* data, const EvaluationOptions& options);
 
 }  // namespace mylos

@@ -19,6 +19,19 @@ void complete(Options& options, const DataDescription& data) {
   if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
 }
 
+std::vector<DataPart> evaluated_parts(const EvaluationData* data) {
+  std::vector<DataPart> parts;
+  for (const DataPart part : judging_parts)
+    if (data != nullptr && data->has(part)) parts.push_back(part);
+  return parts;
+}
+
+PartMemory evaluation_pass_memory(const EvaluationData* data, const EvaluationOptions& options) {
+  std::int64_t bytes = 0;
+  for (const DataPart part : evaluated_parts(data)) bytes += data->pass_bytes(part, options);
+  return {{"evaluation data", static_cast<std::size_t>(bytes), false}};
+}
+
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty())
     fail_input(errors::missing_key, "the deck has no data.train; only `mylos plan` works without it");

@@ -105,6 +105,11 @@ std::size_t BufferStore::memory_bytes(const Chain& chain) {
   return block_bytes(chain) + constant_bytes(chain);
 }
 
+PartMemory BufferStore::memory(const Chain& chain) {
+  return {{"statistics, class weights", block_bytes(chain)},
+          {"matrices of transforms", constant_bytes(chain)}};
+}
+
 /// Computes the constants of all blocks in their arena.
 std::vector<NamedTensor> BufferStore::set_constants(const Execution& exec, const Chain& chain) {
   std::vector<NamedTensor> constants;

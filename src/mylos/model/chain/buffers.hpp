@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/model/block/buffer_spec.hpp"
 #include "mylos/model/block/parameter_tensors.hpp"
@@ -25,8 +26,7 @@ class BufferStore {
   /// Allocates memory_bytes() and sets every value to its initial value.
   explicit BufferStore(const Chain& chain);
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
-  /// Returns the bytes of a chain's constants, without the loss's: a part of memory_bytes().
-  [[nodiscard]] static std::size_t constant_bytes(const Chain& chain);
+  [[nodiscard]] static PartMemory memory(const Chain& chain);
   /// Returns the bytes of a chain's state, as checkpoints store it.
   [[nodiscard]] static std::size_t state_bytes(const Chain& chain);
   /// Returns the bytes of a chain's sums, which ranks exchange once per step.
@@ -50,6 +50,8 @@ class BufferStore {
 
  private:
   [[nodiscard]] static std::size_t block_bytes(const Chain& chain);
+  /// Returns the bytes of a chain's constants, without the loss's.
+  [[nodiscard]] static std::size_t constant_bytes(const Chain& chain);
   [[nodiscard]] std::vector<NamedTensor> set_constants(const Execution& exec, const Chain& chain);
 
   Arena arena_;

@@ -69,6 +69,16 @@ class TrainingModel {
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
   /// Returns the bytes of the gradients of the input of `samples` samples; 0 if `chain` does not want them.
   [[nodiscard]] static std::size_t input_gradient_bytes(const Chain& chain, std::int64_t samples);
+  /// Returns the memory of a model for micro-batches of `samples` samples, without activations, buffers and
+  /// rollout.
+  [[nodiscard]] static PartMemory memory(const Chain& chain, const ParameterLayout& layout,
+                                         std::int64_t samples) {
+    return {{"master weights", layout.master_bytes()},
+            {"compute weights", layout.compute_bytes},
+            {"gradients", layout.gradient_bytes},
+            {"input gradients", input_gradient_bytes(chain, samples)},
+            {"slices of gradients", layout.slice_bytes}};
+  }
   /// The max samples of a micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
   /// Passes in evaluation mode over this model's weights. They share its activations: a pass ends the

@@ -49,9 +49,8 @@ FeedbackStore::Places FeedbackStore::places_of(const RolloutOptions& options, co
   return places;
 }
 
-std::size_t FeedbackStore::memory_bytes(const RolloutOptions& options, const Chain& chain,
-                                        std::int64_t samples) {
-  return options.any() ? places_of(options, chain, samples).bytes : 0;
+PartMemory FeedbackStore::memory(const RolloutOptions& options, const Chain& chain, std::int64_t samples) {
+  return {{"rollout", options.any() ? places_of(options, chain, samples).bytes : 0}};
 }
 
 FeedbackStore::FeedbackStore(const RolloutOptions& options, const Chain& chain, std::int64_t samples)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/places.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/rollout.hpp"
@@ -17,8 +18,9 @@ class FeedbackStore {
  public:
   /// `samples`: the maximum of a micro-batch. Scalings are 1 and 0 until set_scaling().
   FeedbackStore(const RolloutOptions& options, const Chain& chain, std::int64_t samples);
-  [[nodiscard]] static std::size_t memory_bytes(const RolloutOptions& options, const Chain& chain,
-                                                std::int64_t samples);
+  /// Returns the memory of a deck's store; a deck without a rollout has none.
+  [[nodiscard]] static PartMemory memory(const RolloutOptions& options, const Chain& chain,
+                                         std::int64_t samples);
 
   /// Sets the scalings of all input channels. Not while a step runs.
   void set_scaling(std::span<const FeedbackScaling> scalings);

@@ -107,6 +107,12 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
   return memory;
 }
 
+PartMemory GradientReduction::memory(const ParameterLayout& layout, const CommunicationOptions& options,
+                                     int ranks, std::size_t statistics, std::size_t norms) {
+  const ReductionMemory memory = reduction_memory(layout, options.reduce_type, ranks, statistics, norms);
+  return {{"communication", memory.copied_bytes() + staging_bytes(options, ranks, memory.slots)}};
+}
+
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                                      const BatchMean& mean, std::size_t statistics, std::size_t norms)
     : communicator_(communicator), layout_(parameters.layout()) {

@@ -16,6 +16,7 @@
 #include <array>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/parameters/parameter_slices.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
@@ -54,6 +55,10 @@ struct ReductionMemory {
 
 class GradientReduction {
  public:
+  /// Returns the memory of a reduction and of the communicator, on any of `ranks` ranks. The other arguments
+  /// are those of reduction_memory().
+  [[nodiscard]] static PartMemory memory(const ParameterLayout& layout, const CommunicationOptions& options,
+                                         int ranks, std::size_t statistics, std::size_t norms);
   /// `communicator` and `parameters` must outlive this object. `statistics`, `norms`: as in
   /// reduction_memory().
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,

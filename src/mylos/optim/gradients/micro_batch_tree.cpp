@@ -23,9 +23,9 @@ KOKKOS_INLINE_FUNCTION void add(LossSums& sum, const LossSums& term) {
 
 }  // namespace
 
-std::size_t MicroBatchTree::memory_bytes(const ParameterLayout& layout, int leaves) {
-  const auto levels = static_cast<std::size_t>(max_waiting(leaves));
-  return levels * (layout.gradient_bytes + sizeof(LossSums));
+PartMemory MicroBatchTree::memory(const ParameterLayout& layout, std::int64_t leaves) {
+  const auto levels = static_cast<std::size_t>(max_waiting(static_cast<int>(leaves)));
+  return {{"sums of micro-batches", levels * (layout.gradient_bytes + sizeof(LossSums))}};
 }
 
 MicroBatchTree::MicroBatchTree(const ParameterStore& parameters, int leaves)

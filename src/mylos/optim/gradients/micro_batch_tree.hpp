@@ -8,6 +8,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/device_array.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
@@ -19,7 +20,8 @@ class MicroBatchTree {
   /// `leaves`: micro-batches of this rank in a step. Gradients must be float. `parameters` must outlive this
   /// object.
   MicroBatchTree(const ParameterStore& parameters, int leaves);
-  [[nodiscard]] static std::size_t memory_bytes(const ParameterLayout& layout, int leaves);
+  /// Returns the memory of a tree of this many leaves; 0: there is no tree.
+  [[nodiscard]] static PartMemory memory(const ParameterLayout& layout, std::int64_t leaves);
 
   /// Starts a step.
   void begin() { leaf_ = stored_ = 0; }

@@ -120,6 +120,11 @@ std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const Param
   return array_count(options) * moment_bytes(layout);
 }
 
+PartMemory Optimizer::memory(const OptimizerOptions& options, const ParameterLayout& layout) {
+  const std::size_t average = options.average > 0 ? moment_bytes(layout) : 0;
+  return {{"optimizer moments", memory_bytes(options, layout) - average}, {"average of weights", average}};
+}
+
 std::size_t Optimizer::list_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
   const std::size_t ratios = traits_of(options.type).has_trust_ratios ? TrustRatios::memory_bytes(layout) : 0;
   return view_bytes(layout.slots.size() * sizeof(UpdateSpan)) + ratios;

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "mylos/base/device/device_array.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/model/parameters/parameter_slices.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "mylos/optim/update/trust_ratios.hpp"
@@ -72,6 +73,7 @@ class Optimizer {
   /// Returns the bytes of the moments and the average.
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
                                                 const ParameterLayout& layout);
+  [[nodiscard]] static PartMemory memory(const OptimizerOptions& options, const ParameterLayout& layout);
   /// Returns the bytes of the lists of parameters: enough for all parameters, independent of this rank's
   /// slices.
   [[nodiscard]] static std::size_t list_bytes(const OptimizerOptions& options, const ParameterLayout& layout);

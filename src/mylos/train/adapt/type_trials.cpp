@@ -88,11 +88,7 @@ class Trial {
 
   void open_batches() {
     const Chain& chain = trainer_->model().chain();
-    const TrainingReader reading{.type = chain.input_type(),
-                                 .micro_batch = network_.options.data.micro_batch,
-                                 .rank = ranks().rank(),
-                                 .ranks = ranks().size(),
-                                 .token_bytes = memory_->statement.token_bytes};
+    const TrainingReader reading = training_reader(network_, ranks().rank(), memory_->statement.token_bytes);
     batches_ = std::make_unique<StagedBatches>(subject_.data.training_batches(subject_.normalizer, reading),
                                                chain, network_.step.micro_batch);
   }

@@ -28,6 +28,16 @@ std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span
          Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : float_output_bytes(chain, samples));
 }
 
+PartMemory evaluation_memory(const Chain& chain, std::int64_t samples, std::span<const Measure> measures) {
+  const bool is_reserved = memory_is_host && measures.empty();
+  return {{"evaluation on the device", is_reserved ? 0 : evaluation_bytes(chain, samples, measures)}};
+}
+
+EvaluationOptions evaluation_options(const NetworkPlan& network, int rank) {
+  return {network.chain.input_type(), network.step.micro_batch, rank, network.ranks,
+          network.step.reproducible};
+}
+
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
                     EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe,
                     const ColumnScaling& targets) {

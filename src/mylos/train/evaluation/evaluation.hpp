@@ -5,11 +5,13 @@
 #include <functional>
 #include <string>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
+#include "mylos/train/step/network_plan.hpp"
 #include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {
@@ -31,6 +33,9 @@ struct Evaluation {
   [[nodiscard]] double perplexity() const;  // e^loss
 };
 
+/// Returns how a rank of a run passes over the data that are evaluated.
+[[nodiscard]] EvaluationOptions evaluation_options(const NetworkPlan& network, int rank);
+
 /// Receives every batch after the network has run on it.
 using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
 
@@ -42,9 +47,13 @@ using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
                                   const ColumnScaling& targets = {});
 
 /// Returns the bytes that evaluate() allocates while it runs, in the memory of the network.
-/// Measures::memory_bytes() counts those of the host.
+/// WantedMeasures::memory() has those of the host.
 [[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples,
                                            std::span<const Measure> measures = {});
+/// Returns what a run plans for them. On hosts, the sums of an evaluation without measures are part of what
+/// is reserved for libraries.
+[[nodiscard]] PartMemory evaluation_memory(const Chain& chain, std::int64_t samples,
+                                           std::span<const Measure> measures);
 
 /// Returns "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity
 /// for tokens, and with top-5 accuracy, R2, relative norms and CRPS where they were measured.

@@ -55,7 +55,16 @@ std::vector<std::string> RolloutEvaluation::member_names() const {
   return names;
 }
 
-std::size_t RolloutEvaluation::memory_bytes(std::int64_t samples) const {
+PartMemory RolloutEvaluation::memory(const Options& options, const Chain& chain, std::int64_t samples,
+                                     bool has_data) {
+  PartMemory memory{{"fields of evaluations", 0, false}, {"fields of evaluations on the device", 0}};
+  if (!has_data || options.run.rollout_steps == 0) return memory;
+  memory[0].bytes = RolloutEvaluation(options).host_bytes(samples) + RowInference::host_bytes(chain, samples);
+  memory[1].bytes = RowInference::memory_bytes(chain, samples);
+  return memory;
+}
+
+std::size_t RolloutEvaluation::host_bytes(std::int64_t samples) const {
   constexpr std::size_t bytes_of_name = 512;  // of a member, in messages and in evaluation.rollout.json
   return static_cast<std::size_t>(checking_bytes_) +
          static_cast<std::size_t>(trajectories_->members()) * bytes_of_name +

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/inference/rollout/rollout.hpp"
@@ -32,11 +33,13 @@ class RolloutEvaluation {
   [[nodiscard]] const std::string& path() const { return starts_->store().path(); }
   /// Returns what each member is, for people.
   [[nodiscard]] std::vector<std::string> member_names() const;
-  /// Returns the bytes in host memory that it takes while it measures with at most `samples` samples at once,
-  /// with those of the opened files.
-  [[nodiscard]] std::size_t memory_bytes(std::int64_t samples) const;
+  /// Returns the memory that a deck's rollouts take while they are measured, with at most `samples` samples
+  /// at once, and that of the opened files. A deck whose data are not here, or without rollouts, has none.
+  [[nodiscard]] static PartMemory memory(const Options& options, const Chain& chain, std::int64_t samples,
+                                         bool has_data);
 
  private:
+  [[nodiscard]] std::size_t host_bytes(std::int64_t samples) const;
   [[nodiscard]] RolloutRequest request(std::int64_t samples) const;
 
   std::int64_t steps_;

@@ -35,13 +35,12 @@ SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int6
     chosen_.push_back({sample, {}, {}});
 }
 
-std::size_t SamplePictures::memory_bytes(const Chain& chain) {
-  constexpr std::size_t fields = 2 * max_samples;
-  return fields * static_cast<std::size_t>(chain.outputs()) * sizeof(float);
-}
-
-std::size_t SamplePictures::device_bytes(const Chain& chain) {
-  return float_output_bytes(chain, 1);
+PartMemory SamplePictures::memory(const Chain& chain, bool is_evaluated) {
+  const bool takes = is_evaluated && are_of(chain);
+  const std::size_t fields = takes ? 2 * max_samples : 0;
+  return {
+      {"fields of evaluations", fields * static_cast<std::size_t>(chain.outputs()) * sizeof(float), false},
+      {"fields of evaluations on the device", takes ? float_output_bytes(chain, 1) : 0}};
 }
 
 void SamplePictures::observe(const StepContext& step, const ForwardPass& model, const Batch& batch) {
@@ -49,7 +48,7 @@ void SamplePictures::observe(const StepContext& step, const ForwardPass& model, 
   for (Taken& one : chosen_) {
     const std::int64_t place = one.sample - batch.first_sample;
     if (place < 0 || place >= batch.samples) continue;
-    const Arena memory("outputs of a sample", device_bytes(model.chain()));
+    const Arena memory("outputs of a sample", float_output_bytes(model.chain(), 1));
     const Tensor floats = memory.tensor(0, DType::fp32, 1, outputs_);
     convert(step.exec, model.head_outputs(step, place, 1), floats);
     step.exec.fence("outputs of a sample");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/files/normalizer.hpp"
@@ -32,9 +33,9 @@ class SamplePictures {
   /// All ranks, after the last batch. Returns the pictures on rank 0, and nothing on others; forgets them.
   [[nodiscard]] std::vector<FieldPicture> gather(RankGroup& ranks);
 
-  /// Return the bytes in host memory, and those in the device's while a sample's outputs are converted.
-  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
-  [[nodiscard]] static std::size_t device_bytes(const Chain& chain);
+  /// Returns the memory of the pictures of an evaluation of such a network, if any part of the data is
+  /// evaluated: the fields on the host, and a sample's outputs while they are converted.
+  [[nodiscard]] static PartMemory memory(const Chain& chain, bool is_evaluated);
 
  private:
   struct Taken {

@@ -52,6 +52,11 @@ RowFormat format_of(const std::vector<std::string>& parameters) {
 HealthRows::HealthRows(std::string path, std::vector<std::string> parameters)
     : parameters_(std::move(parameters)), file_(std::move(path), format_of(parameters_)) {}
 
+PartMemory HealthRows::memory(const HealthOptions& options, std::size_t parameters) {
+  const std::size_t looks = options.every > 0 ? 2 * tail_length : 0;
+  return {{"rows of health.csv", looks * parameters * columns.size() * sizeof(double), false}};
+}
+
 std::string HealthRows::line_of(const Look& look, std::size_t parameter) const {
   std::string line = fmt::format("{},{}", look.step, parameters_[parameter]);
   for (const double value : look.parameters[parameter])

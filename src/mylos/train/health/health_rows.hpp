@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/train/history/row_file.hpp"
+#include "mylos/train/options.hpp"
 #include "mylos/train/step/health_record.hpp"
 
 namespace mylos {
@@ -41,9 +43,7 @@ class HealthRows {
   [[nodiscard]] const std::deque<Look>& tail() const { return tail_; }
   /// Returns an upper bound of the memory for `parameters` parameters: the last inspections, and their copy
   /// in a checkpoint's layout.
-  [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t parameters) {
-    return 2 * tail_length * parameters * columns.size() * sizeof(double);
-  }
+  [[nodiscard]] static PartMemory memory(const HealthOptions& options, std::size_t parameters);
 
   /// Renames the file of an earlier run. Called when a run starts from scratch. Returns the new path, or ""
   /// if there was no file.

@@ -7,38 +7,35 @@
 
 #include "mylos/data/feed/share.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 
 namespace mylos {
 namespace {
 
 /// Returns the distinct numbers of samples in the micro-batches of a rank.
-std::set<std::int64_t> micro_batch_sizes(const MemoryProblem& problem, const EvaluationOptions& evaluation) {
-  const StepPlan& step = problem.network.step;
+std::vector<std::int64_t> micro_batch_sizes(const NetworkPlan& network, const RunData* data, int rank) {
+  const std::int64_t micro_batch = network.step.micro_batch;
   std::set<std::int64_t> sizes;
   const auto add = [&](std::int64_t samples) {
-    if (samples >= step.micro_batch) sizes.insert(step.micro_batch);
-    if (samples % step.micro_batch > 0) sizes.insert(samples % step.micro_batch);
+    if (samples >= micro_batch) sizes.insert(micro_batch);
+    if (samples % micro_batch > 0) sizes.insert(samples % micro_batch);
   };
-  add(batch_share(problem.options().data.batch, evaluation.rank, evaluation.ranks).count);
-  for (const DataPart part : judging_parts) {
-    if (problem.data != nullptr && problem.data->has(part))
-      add(evaluation.share(problem.data->samples(part)).count);
-  }
-  return sizes;
+  add(batch_share(network.options.data.batch, rank, network.ranks).count);
+  const EvaluationOptions evaluation = evaluation_options(network, rank);
+  for (const DataPart part : evaluated_parts(data)) add(evaluation.share(data->samples(part)).count);
+  return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace
 
-std::size_t library_code_bytes(const MemoryProblem& problem, EvaluationOptions evaluation) {
+PartMemory convolution_code(const NetworkPlan& network, const Engines& engines, const RunData* data) {
   std::size_t bytes = 0;
-  for (const int rank : {0, problem.network.ranks - 1}) {
-    evaluation.rank = rank;
-    const std::set<std::int64_t> sizes = micro_batch_sizes(problem, evaluation);
-    const std::vector<std::int64_t> samples(sizes.begin(), sizes.end());
-    bytes =
-        std::max(bytes, convolution_code_bytes(problem.network.training_chain(), problem.engines, samples));
+  if constexpr (memory_is_host) {  // a device's code is in the device's memory, and not planned
+    for (const int rank : {0, network.ranks - 1})
+      bytes = std::max(bytes, convolution_code_bytes(network.training_chain(), engines,
+                                                     micro_batch_sizes(network, data, rank)));
   }
-  return bytes;
+  return {{"code of convolutions", bytes, false}};
 }
 
 }  // namespace mylos

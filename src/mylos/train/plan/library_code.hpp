@@ -1,14 +1,15 @@
 // The host memory of code that a library generates for a run's convolutions.
 #pragma once
 
-#include <cstddef>
-
-#include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/train/plan/memory_statement.hpp"
+#include "mylos/base/device/memory_entry.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/kernels/engines/engines.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
 
-/// Returns the maximum over ranks, in bytes. `evaluation`: the run's evaluation on any rank.
-[[nodiscard]] std::size_t library_code_bytes(const MemoryProblem& problem, EvaluationOptions evaluation);
+/// Returns that of the rank with the most. `data` may be null.
+[[nodiscard]] PartMemory convolution_code(const NetworkPlan& network, const Engines& engines,
+                                          const RunData* data);
 
 }  // namespace mylos

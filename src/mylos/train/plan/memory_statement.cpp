@@ -11,28 +11,26 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
-#include "mylos/inference/infer.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/memory/placement.hpp"
-#include "mylos/model/network/training_model.hpp"
+#include "mylos/model/rollout/feedback_store.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
-#include "mylos/train/evaluation/evaluation.hpp"
-#include "mylos/train/evaluation/measures/field_measures.hpp"
+#include "mylos/optim/gradients/micro_batch_tree.hpp"
+#include "mylos/optim/update/optimizer.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 #include "mylos/train/evaluation/rollout_evaluation.hpp"
 #include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/plan/library_code.hpp"
 #include "mylos/train/step/staging.hpp"
+#include "mylos/train/step/trainer_memory.hpp"
 
 namespace mylos {
 namespace {
 
 // The maximum number of rows of a micro-batch: GEMM libraries count them in 32 bits.
 constexpr std::int64_t max_rows = (std::int64_t{1} << 31) - 1;
-
-// The number of buffers of a reader that runs ahead of the step.
-constexpr std::int64_t batches_ahead = 4;
 
 // The growth of the process during the run, besides the stated memory: pages of libraries, code that oneDNN
 // generates for GEMMs, stacks of threads, buffers of MPI and HDF5, the history. Observed: 3 to 13 MiB, where
@@ -49,90 +47,70 @@ std::int64_t token_share(const MemoryProblem& problem) {
   return static_cast<std::int64_t>(problem.budget / 8);
 }
 
-/// Returns the bytes of an evaluation on a device. On hosts, library_bytes includes its sums.
-std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
-                                    std::span<const Measure> measures) {
-  return memory_is_host && measures.empty() ? 0 : evaluation_bytes(chain, samples, measures);
-}
-
-/// Returns the bytes of batches for a run that has no data file yet.
-std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
-  const BatchRows rows = training_rows_of(chain);
-  const std::int64_t row = rows.inputs * static_cast<std::int64_t>(size_of(rows.type)) +
-                           rows.answers * static_cast<std::int64_t>(sizeof(float));
-  return static_cast<std::size_t>(batches_ahead * samples * chain.rows_per_sample * row);
-}
-
-/// Returns the bytes of the data passes of evaluations, which a run holds from its start.
-std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& options) {
-  std::int64_t bytes = 0;
-  for (const DataPart part : judging_parts) {
-    if (data.has(part)) bytes += data.pass_bytes(part, options);
+/// Adds up the entries of each name, in the order in which the parts first mention it.
+std::vector<MemoryEntry> sum_of(std::initializer_list<PartMemory> parts) {
+  std::vector<MemoryEntry> sum;
+  for (const PartMemory& part : parts) {
+    for (const MemoryEntry& entry : part) {
+      const auto has_name = [&](const MemoryEntry& other) { return other.name == entry.name; };
+      const auto found = std::find_if(sum.begin(), sum.end(), has_name);
+      if (found == sum.end()) {
+        sum.push_back(entry);
+      } else {
+        found->bytes += entry.bytes;
+      }
+    }
   }
-  return static_cast<std::size_t>(bytes);
+  return sum;
 }
 
-/// Returns the bytes of the measures: those of the current evaluation, and the matrices that the run stores
-/// for each part of the data.
-std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures,
-                          const RunData* data) {
-  const std::size_t kept = Measures::kept_bytes(measures, chain.outputs());
-  std::size_t bytes = Measures::memory_bytes(measures, chain.outputs(), samples) +
-                      FieldMeasures::constant_bytes(measures, chain);
-  for (const DataPart part : judging_parts) {
-    if (data != nullptr && data->has(part)) bytes += kept;
-  }
-  return bytes;
-}
-
-/// Returns the bytes of a copy of the names of classes and columns.
-std::size_t name_bytes(const SampleMeaning& meaning) {
-  std::size_t bytes = 0;
-  for (const auto* names : {&meaning.class_names, &meaning.input_names, &meaning.target_names})
-    for (const std::string& name : *names) bytes += sizeof(std::string) + name.capacity() + 1;
-  return bytes;
-}
-
-/// The bytes of the pictures and rollouts of evaluations.
-struct FieldBytes {
-  std::size_t host = 0;
-  std::size_t device = 0;
-};
-
-FieldBytes field_bytes(const Options& options, const Chain& chain, std::int64_t samples,
-                       const RunData* data) {
-  FieldBytes bytes;
-  for (const DataPart part : judging_parts) {
-    if (data != nullptr && data->has(part) && SamplePictures::are_of(chain))
-      bytes = {SamplePictures::memory_bytes(chain), SamplePictures::device_bytes(chain)};
-  }
-  if (data == nullptr || options.run.rollout_steps == 0) return bytes;
-  bytes.host += RolloutEvaluation(options).memory_bytes(samples) +
-                static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
-  bytes.device += RowInference::memory_bytes(chain, samples);
-  return bytes;
+/// Asks every part of a run. A part with memory of its own is added here, where plans are to print it.
+std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t token_bytes) {
+  const NetworkPlan& network = problem.network;
+  const Options& options = network.options;
+  const Chain& chain = network.chain;
+  const RunData* const data = problem.data;
+  const std::int64_t samples = network.step.micro_batch;
+  const std::size_t evaluated = evaluated_parts(data).size();
+  return sum_of({
+      {{process_name, problem.place.process_bytes, false}, {library_name, library_bytes, false}},
+      convolution_code(network, problem.engines, data),
+      trainer_memory(network),
+      HealthRows::memory(options.health, network.layout.slots.size()),
+      MicroBatchTree::memory(network.layout, network.step.tree_leaves()),
+      FeedbackStore::memory(options.rollout, chain, samples),
+      StagedBatches::memory(network, data, token_bytes),
+      evaluation_memory(chain, samples, options.run.metrics),
+      evaluation_pass_memory(data, evaluation_options(network, 0)),
+      name_memory(data == nullptr ? SampleMeaning() : data->meaning()),
+      WantedMeasures::memory(options.run.metrics, chain, samples, evaluated),
+      SamplePictures::memory(chain, evaluated > 0),
+      RolloutEvaluation::memory(options, chain, samples, data != nullptr),
+      checkpoint_memory(),
+  });
 }
 
 /// Returns the modelled time of the update on a rank, from its memory traffic. It reads gradients, reads and
 /// writes masters and moments, and writes compute weights, which it also reads if there are no masters. Lamb
 /// reads weights and moments twice.
 double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
-                      const TrainerMemory& memory, const MachineRates& rates) {
+                      const MachineRates& rates) {
   const auto shard_owners = static_cast<std::size_t>(layout.shard_owners);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
   const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / shard_owners;
   const std::size_t passes = traits_of(options.type).has_trust_ratios ? 3 : 2;
-  const std::size_t bytes =
-      gradients / shard_owners + passes * (layout.master_bytes() + memory.moments + memory.average) + weights;
+  const std::size_t bytes = gradients / shard_owners +
+                            passes * (layout.master_bytes() + Optimizer::memory_bytes(options, layout)) +
+                            weights;
   return static_cast<double>(bytes) / rates.bytes;
 }
 
 /// Throws Error if a reproducible run would have sums whose order depends on the micro-batches and ranks of
 /// a step.
 void require_reproducible_sums(const NetworkPlan& network) {
-  if (!network.options.run.reproducible || network.memory.buffer_sums == 0) return;
+  if (!network.options.run.reproducible || BufferStore::sum_bytes(network.chain) == 0) return;
   fail_input(
       errors::not_reproducible,
       "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
@@ -141,8 +119,8 @@ void require_reproducible_sums(const NetworkPlan& network) {
 
 /// Returns the bytes that a rank saves compared with `other` options of masters, moments and gradients.
 std::size_t saved_against(const NetworkPlan& network, Options other) {
-  const std::size_t bytes = network.memory.sharded_bytes();
-  const std::size_t others = network.with(std::move(other)).memory.sharded_bytes();
+  const std::size_t bytes = sharded_bytes(network);
+  const std::size_t others = sharded_bytes(network.with(std::move(other)));
   return others - std::min(others, bytes);  // padding may exceed a small network's moments
 }
 
@@ -243,7 +221,6 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const StepPlan& step = network.step;
   const Chain& chain = network.chain;
   const ParameterLayout& layout = network.layout;
-  const TrainerMemory& memory = network.memory;
   if (step.micro_batch > max_rows / chain.rows_per_sample) {
     fail_input(
         errors::too_large,
@@ -268,68 +245,25 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.needs = sample_needs(chain);
   statement.partition = {options.data.batch, options.data.micro_batch, network.ranks};
   statement.accumulates = step.accumulates;
-  statement.normalises_over_samples = memory.buffer_sums > 0;
+  statement.normalises_over_samples = BufferStore::sum_bytes(chain) > 0;
   statement.parameters = chain.parameter_count();
-  statement.cost.update_time = update_time_of(options.optimizer, layout, memory, problem.rates);
+  statement.cost.update_time = update_time_of(options.optimizer, layout, problem.rates);
   statement.bucket_bytes = layout.bucket_bytes;
   statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;
   statement.saved_by_shards = saved_by_shards(network);
   statement.saved_by_masters = saved_by_masters(network);
-  statement.checkpoint_bytes =
-      statement.parameters * static_cast<std::int64_t>(memory.arrays * sizeof(float)) +
-      static_cast<std::int64_t>(memory.buffer_state);
-  statement.held_state_bytes = memory.held_state;
+  const StateBytes state = state_bytes(network);
+  statement.checkpoint_bytes = state.in_file;
+  statement.held_state_bytes = state.on_rank;
   statement.token_bytes = token_share(problem);
 
-  std::size_t batches = batch_bytes(chain, step.micro_batch);
-  std::size_t evaluation = 0;
-  std::size_t names = 0;
-  const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, network.ranks, step.reproducible};
   if (const RunData* data = problem.data) {
     statement.held_state_bytes += static_cast<std::size_t>(data->normalizer_bytes());
-    const TrainingReader reader{.type = chain.input_type(),
-                                .micro_batch = options.data.micro_batch,
-                                .ranks = network.ranks,
-                                .token_bytes = statement.token_bytes};
-    batches = static_cast<std::size_t>(data->reader_bytes(reader));
-    statement.saved_by_blocks =
-        static_cast<std::size_t>(std::max<std::int64_t>(0, data->saved_by_blocks(reader)));
-    evaluation = evaluation_data_bytes(*data, passes);
-    names = 2 * name_bytes(data->meaning());  // of evaluations and of a checkpoint
+    const std::int64_t saved = data->saved_by_blocks(training_reader(network, 0, statement.token_bytes));
+    statement.saved_by_blocks = static_cast<std::size_t>(std::max<std::int64_t>(0, saved));
   }
-  const FieldBytes fields = field_bytes(options, chain, step.micro_batch, problem.data);
-  statement.entries = {
-      {process_name, problem.place.process_bytes, false},
-      {library_name, library_bytes, false},
-      {"code of convolutions", memory_is_host ? library_code_bytes(problem, passes) : 0, false},
-      {"master weights", layout.master_bytes()},
-      {"compute weights", layout.compute_bytes},
-      {"gradients", layout.gradient_bytes},
-      {"input gradients", TrainingModel::input_gradient_bytes(chain, step.micro_batch)},
-      {"slices of gradients", layout.slice_bytes},
-      {"optimizer moments", memory.moments},
-      {"average of weights", memory.average},
-      {"statistics, class weights", memory.buffers - BufferStore::constant_bytes(chain)},
-      {"matrices of transforms", BufferStore::constant_bytes(chain)},
-      {"communication", memory.communication},
-      {"check and records", memory.records},
-      {"health records", memory.health_records},
-      {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
-       false},
-      {"sums of micro-batches", memory.micro_batch_sums},
-      {"rollout", memory.rollout},
-      {"training data", batches, false},
-      {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
-      {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},
-      {"evaluation data", evaluation, false},
-      {"names of classes and columns", names, false},
-      {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
-       false},
-      {"fields of evaluations", fields.host, false},
-      {"fields of evaluations on the device", fields.device},
-      {"checkpoint writing", checkpoint_buffer_bytes(), false},
-  };
+  statement.entries = entries_of(problem, statement.token_bytes);
   return statement;
 }
 

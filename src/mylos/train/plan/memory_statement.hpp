@@ -1,8 +1,8 @@
 // MemoryStatement: the bytes that a rank of a run allocates, computed from shapes before any allocation.
 //
-// Memory that does not depend on recomputation is listed by name. The plan, which is made from `cost`,
-// determines the activation arena of one micro-batch. All ranks have the same statement, that of the largest
-// local batch.
+// Memory that does not depend on recomputation is the sum of what the parts of a run state. The plan, which
+// is made from `cost`, determines the activation arena of one micro-batch. All ranks have the same statement,
+// that of the largest local batch.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
@@ -18,12 +19,6 @@
 #include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
-
-struct MemoryEntry {
-  std::string name;
-  std::size_t bytes = 0;
-  bool with_network = true;  // in the network's memory; on host-only builds there is no other
-};
 
 /// The processes of a run.
 struct RunPlace {

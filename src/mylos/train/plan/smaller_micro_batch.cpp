@@ -7,6 +7,7 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/share.hpp"
+#include "mylos/model/chain/buffers.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
@@ -35,7 +36,7 @@ std::vector<std::int64_t> reproducible_sizes(const MemoryProblem& problem, std::
 }  // namespace
 
 bool may_shrink(const NetworkPlan& network) {
-  return network.memory.buffer_sums == 0;
+  return BufferStore::sum_bytes(network.chain) == 0;
 }
 
 std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& problem) {

@@ -148,18 +148,14 @@ void print_assembly(const RunContext& run, const RunStart& start) {
 /// Opens the training batches, after a restart has read the position and the normalisation.
 void open_batches(RunContext& run, const Normalizer& normalizer) {
   RankGroup& ranks = run.assembly.communicator->ranks();
-  const Chain& chain = run.trainer().model().chain();
-  const TrainingReader reading{.type = chain.input_type(),
-                               .micro_batch = run.options().data.micro_batch,
-                               .rank = ranks.rank(),
-                               .ranks = ranks.size(),
-                               .first_position = run.position.samples(),
-                               .token_bytes = run.assembly.memory.statement.token_bytes};
+  const NetworkPlan& network = run.assembly.network;
+  TrainingReader reading = training_reader(network, ranks.rank(), run.assembly.memory.statement.token_bytes);
+  reading.first_position = run.position.samples();
   run_on_all(ranks, [&] {
-    if (run.assembly.network.rollout)
+    if (network.rollout)
       run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
-    run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
-                                                  run.assembly.network.step.micro_batch);
+    run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading),
+                                                  run.trainer().model().chain(), network.step.micro_batch);
   });
 }
 
@@ -200,9 +196,7 @@ Run::Run(RunStart&& start)
   if (start.saved) restore(start);
   if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
   note_assembly(context_.assembly, state_);
-  const StepPlan& plan = context_.assembly.network.step;
-  const EvaluationOptions evaluating{context_.trainer().model().chain().input_type(), plan.micro_batch,
-                                     ranks.rank(), ranks.size(), plan.reproducible};
+  const EvaluationOptions evaluating = evaluation_options(context_.assembly.network, ranks.rank());
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
   run_on_all(ranks, [&] {
     evaluations_.open(*context_.data, state_.normalizer, evaluating, options,

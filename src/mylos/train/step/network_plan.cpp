@@ -38,7 +38,6 @@ NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int 
   }
   const bool same_layout = same_chain && make_the_same_layout(*before, options, ranks);
   plan.layout = same_layout ? before->layout : network_layout(options, plan.chain, ranks);
-  plan.memory = trainer_memory(options, plan.chain, plan.layout, plan.step, ranks);
   plan.options = std::move(options);
   plan.rank = rank;
   plan.ranks = ranks;

@@ -1,5 +1,5 @@
-// NetworkPlan: what a set of options determines on a rank: the chain of blocks, the layout of its parameters,
-// the division of a step, and the bytes of its trainer.
+// NetworkPlan: what a set of options determines on a rank: the chain of blocks, the layout of its parameters
+// and the division of a step.
 //
 // It is made once for a set of options and handed on: checks, memory plans, refusals, advice, the choice of
 // GEMM engines and the trainer read it. Other options, of what would fit the memory, say, make another plan,
@@ -13,7 +13,6 @@
 #include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/model/rollout/rollout_chain.hpp"
 #include "mylos/train/step/step_plan.hpp"
-#include "mylos/train/step/trainer_memory.hpp"
 
 namespace mylos {
 
@@ -26,7 +25,6 @@ struct NetworkPlan {
   Chain chain;                               // its gradients have the types that `step` needs
   std::optional<RolloutChain> rollout = {};  // its copies, if training runs several or with noise
   ParameterLayout layout;                    // over these ranks
-  TrainerMemory memory;                      // besides activations
 
   /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
   /// plan_network().

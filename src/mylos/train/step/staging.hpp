@@ -5,12 +5,19 @@
 #include <memory>
 
 #include "mylos/base/device/device_event.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/data/feed/batch_reader.hpp"
+#include "mylos/data/run/training_data.hpp"
 #include "mylos/inference/staging.hpp"
 #include "mylos/train/step/batch_source.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
+
+/// Returns how a rank of a run reads its training batches, from the first on. `token_bytes`: what it may hold
+/// of tokens.
+[[nodiscard]] TrainingReader training_reader(const NetworkPlan& network, int rank, std::int64_t token_bytes);
 
 /// On a device there is memory for two batches: while the network reads one, the next is copied to the other.
 /// The host waits for data that is not read yet, never for the device.
@@ -23,8 +30,10 @@ class StagedBatches final : public BatchSource {
   void use_buffer(std::int64_t buffer) override { next_ = static_cast<std::size_t>(buffer); }
   /// As BatchReader's.
   void seek(std::int64_t position);
-  /// Returns the bytes that such an object allocates.
-  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
+  /// Returns the memory of such an object and of its reader, on the rank with the most samples. `data` may be
+  /// null. `token_bytes`: as in training_reader().
+  [[nodiscard]] static PartMemory memory(const NetworkPlan& network, const TrainingData* data,
+                                         std::int64_t token_bytes);
 
  private:
   struct Place {

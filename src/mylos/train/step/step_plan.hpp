@@ -17,6 +17,9 @@ struct StepPlan {
   std::int64_t min_micro_batches = 0;  // of any rank
   bool accumulates = false;            // some rank has several micro-batches
   bool reproducible = false;           // a tree adds up the micro-batches of all ranks
+
+  /// Returns the leaves of that tree on a rank, at most; 0 without a tree.
+  [[nodiscard]] std::int64_t tree_leaves() const { return reproducible ? max_micro_batches : 0; }
 };
 
 /// Returns the possible numbers of ranks of a reproducible run: powers of two that divide the number of

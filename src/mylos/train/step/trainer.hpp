@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mylos/base/device/device_array.hpp"
+#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/network/training_model.hpp"
@@ -158,11 +159,8 @@ class Trainer {
   void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
   /// All ranks. Derives the compute weights from masters that were read from a file.
   void refresh_weights() { update_.refresh(exec_); }
-  /// Returns the bytes that a trainer takes besides model, moments and communication.
-  [[nodiscard]] static std::size_t record_bytes(const OptimizerOptions& optimizer,
-                                                const ParameterLayout& layout, int ranks, bool reproducible);
-  /// Returns the bytes of the health records of all parameters.
-  [[nodiscard]] static std::size_t health_bytes(const HealthOptions& options, const ParameterLayout& layout);
+  /// Returns the memory of the trainer itself: of its records, and of what it checks and agrees on.
+  [[nodiscard]] static PartMemory memory(const NetworkPlan& network);
 
  private:
   /// Computes the gradients of this rank's samples. `block_done` is called for the last micro-batch.

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <vector>
 
-#include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/chain/buffers.hpp"
-#include "mylos/model/rollout/feedback_store.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
-#include "mylos/optim/gradients/micro_batch_tree.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 #include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {
+
+PartMemory reduction_of(const NetworkPlan& network) {
+  return GradientReduction::memory(network.layout, network.options.communication, network.ranks,
+                                   BufferStore::sum_bytes(network.chain),
+                                   Optimizer::exchanged_bytes(network.options.optimizer, network.layout));
+}
 
 /// Returns a rank's bytes of the weights that updates change, including padding if they are sharded.
 std::size_t moved_bytes(const ParameterLayout& layout) {
@@ -30,42 +34,36 @@ std::size_t moved_bytes(const ParameterLayout& layout) {
   return bytes;
 }
 
-/// Returns a rank's bytes of weights and of `arrays` moments, which take `bytes`.
-std::size_t held_bytes(const Chain& chain, const ParameterLayout& layout, std::size_t arrays,
-                       std::size_t bytes) {
-  const std::size_t of_one = static_cast<std::size_t>(chain.parameter_count()) * sizeof(float);
-  return moved_bytes(layout) + (layout.shard_owners == 1 ? arrays * of_one : bytes);
-}
-
 }  // namespace
 
-TrainerMemory trainer_memory(const Options& options, const Chain& chain, const ParameterLayout& layout,
-                             const StepPlan& step, int ranks) {
-  const OptimizerOptions& optimizer = options.optimizer;
-  const std::size_t moment_count = Optimizer::array_count(optimizer);
-  const std::size_t moments = Optimizer::memory_bytes(optimizer, layout);
-  const std::size_t average = optimizer.average > 0 ? moments / moment_count : 0;
-  const std::size_t buffer_sums = BufferStore::sum_bytes(chain);
-  const std::size_t buffer_state = BufferStore::state_bytes(chain);
-  const ReductionMemory reduction =
-      reduction_memory(layout, options.communication.reduce_type, ranks, buffer_sums,
-                       Optimizer::exchanged_bytes(optimizer, layout));
-  return {.weights = layout.bytes(),
-          .moments = moments - average,
-          .average = average,
-          .buffers = BufferStore::memory_bytes(chain),
-          .communication =
-              reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.slots),
-          .records = Trainer::record_bytes(optimizer, layout, ranks, step.reproducible),
-          .health_records = Trainer::health_bytes(options.health, layout),
-          .micro_batch_sums = step.reproducible ? MicroBatchTree::memory_bytes(
-                                                      layout, static_cast<int>(step.max_micro_batches))
-                                                : 0,
-          .rollout = FeedbackStore::memory_bytes(options.rollout, chain, step.micro_batch),
-          .arrays = 1 + moment_count,
-          .buffer_state = buffer_state,
-          .held_state = held_bytes(chain, layout, moment_count, moments) + buffer_state,
-          .buffer_sums = buffer_sums};
+PartMemory trainer_memory(const NetworkPlan& network) {
+  PartMemory memory;
+  for (const PartMemory& part :
+       {TrainingModel::memory(network.chain, network.layout, network.step.micro_batch),
+        Optimizer::memory(network.options.optimizer, network.layout), BufferStore::memory(network.chain),
+        reduction_of(network), Trainer::memory(network)})
+    memory.insert(memory.end(), part.begin(), part.end());
+  return memory;
+}
+
+std::size_t sharded_bytes(const NetworkPlan& network) {
+  std::size_t bytes =
+      network.layout.bytes() + Optimizer::memory_bytes(network.options.optimizer, network.layout);
+  for (const MemoryEntry& entry : reduction_of(network)) bytes += entry.bytes;
+  return bytes;
+}
+
+StateBytes state_bytes(const NetworkPlan& network) {
+  const OptimizerOptions& optimizer = network.options.optimizer;
+  const std::int64_t weights =
+      network.chain.parameter_count() * static_cast<std::int64_t>(sizeof(float));  // as floats
+  const auto moments = static_cast<std::int64_t>(Optimizer::array_count(optimizer)) * weights;
+  const std::size_t buffers = BufferStore::state_bytes(network.chain);
+  const std::size_t held_moments = network.layout.shard_owners == 1
+                                       ? static_cast<std::size_t>(moments)
+                                       : Optimizer::memory_bytes(optimizer, network.layout);
+  return {.in_file = weights + moments + static_cast<std::int64_t>(buffers),
+          .on_rank = moved_bytes(network.layout) + held_moments + buffers};
 }
 
 }  // namespace mylos

@@ -1,39 +1,27 @@
-// TrainerMemory: the bytes that the trainer of a network takes on a rank besides activations, computed from
-// shapes before it takes any.
+// The memory of the trainer of a network besides activations, computed from shapes before it takes any.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-#include "mylos/config/options.hpp"
-#include "mylos/model/chain/chain.hpp"
-#include "mylos/model/parameters/parameter_layout.hpp"
-#include "mylos/train/step/step_plan.hpp"
+#include "mylos/base/device/memory_entry.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
 
-/// The largest of all ranks.
-struct TrainerMemory {
-  std::size_t weights = 0;  // masters, compute weights and gradients
-  std::size_t moments = 0;
-  std::size_t average = 0;        // of weights
-  std::size_t buffers = 0;        // statistics, class weights
-  std::size_t communication = 0;  // of gradients and statistics
-  std::size_t records = 0;        // check, state and records of steps
-  std::size_t health_records = 0;
-  std::size_t micro_batch_sums = 0;
-  std::size_t rollout = 0;  // tables of the feedback and first inputs
+/// Returns the memory of model, optimizer and reduction, and of the trainer's records, on the rank of a
+/// network that takes most. Sums of micro-batches and a rollout come in addition: MicroBatchTree::memory(),
+/// FeedbackStore::memory().
+[[nodiscard]] PartMemory trainer_memory(const NetworkPlan& network);
 
-  std::size_t arrays = 1;        // per parameter in a checkpoint: weights and moments, including the average
-  std::size_t buffer_state = 0;  // bytes of the buffers in a checkpoint
-  std::size_t held_state = 0;    // bytes of a checkpoint that a rank holds
-  std::size_t buffer_sums = 0;   // bytes that a step sums over micro-batches and ranks for the buffers
+/// Returns the bytes that depend on the sharding of masters, moments and gradients.
+[[nodiscard]] std::size_t sharded_bytes(const NetworkPlan& network);
 
-  /// Returns the bytes that depend on the sharding of masters, moments and gradients.
-  [[nodiscard]] std::size_t sharded_bytes() const { return weights + moments + average + communication; }
+/// The bytes of the weights, moments and statistics that a checkpoint has.
+struct StateBytes {
+  std::int64_t in_file = 0;  // of all ranks
+  std::size_t on_rank = 0;   // what a rank holds of them
 };
-
-/// `layout` is that of `chain`, `step` a division over `ranks` ranks.
-[[nodiscard]] TrainerMemory trainer_memory(const Options& options, const Chain& chain,
-                                           const ParameterLayout& layout, const StepPlan& step, int ranks);
+[[nodiscard]] StateBytes state_bytes(const NetworkPlan& network);
 
 }  // namespace mylos

@@ -172,18 +172,18 @@ void Trainer::throw_if_failed(const Quiesced& /*quiet*/) {
   check_scales(exec_, communicator_, agreement_);
 }
 
-std::size_t Trainer::record_bytes(const OptimizerOptions& optimizer, const ParameterLayout& layout, int ranks,
-                                  bool reproducible) {
+PartMemory Trainer::memory(const NetworkPlan& network) {
+  const OptimizerOptions& optimizer = network.options.optimizer;
   std::vector<std::int64_t> slices;
-  for (const BucketSlice& slice : slices_of_rank(layout, 0, ranks)) slices.push_back(slice.count);
-  return Optimizer::list_bytes(optimizer, layout) + GradientCheck::memory_bytes(slices, reproducible) +
-         AgreementBuffer::memory_bytes(ranks) + view_bytes(sizeof(StepInput)) +
-         view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
-         static_cast<std::size_t>(record_capacity) * sizeof(StepRecord);
-}
-
-std::size_t Trainer::health_bytes(const HealthOptions& options, const ParameterLayout& layout) {
-  return HealthRing::memory_bytes(health_records(options), layout);
+  for (const BucketSlice& slice : slices_of_rank(network.layout, 0, network.ranks))
+    slices.push_back(slice.count);
+  return {
+      {"check and records", Optimizer::list_bytes(optimizer, network.layout) +
+                                GradientCheck::memory_bytes(slices, network.step.reproducible) +
+                                AgreementBuffer::memory_bytes(network.ranks) + view_bytes(sizeof(StepInput)) +
+                                view_bytes(sizeof(StepState)) + view_bytes(sizeof(LossSums)) +
+                                static_cast<std::size_t>(record_capacity) * sizeof(StepRecord)},
+      {"health records", HealthRing::memory_bytes(health_records(network.options.health), network.layout)}};
 }
 
 }  // namespace mylos

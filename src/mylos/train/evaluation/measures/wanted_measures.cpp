@@ -40,4 +40,13 @@ Evaluation WantedMeasures::add_up(RankGroup& ranks) && {
   return result;
 }
 
+PartMemory WantedMeasures::memory(std::span<const Measure> wanted, const Chain& chain, std::int64_t samples,
+                                  std::size_t parts) {
+  return {{"measures of evaluations",
+           Measures::memory_bytes(wanted, chain.outputs(), samples) +
+               FieldMeasures::constant_bytes(wanted, chain) +
+               parts * Measures::kept_bytes(wanted, chain.outputs()),
+           false}};
+}
+
 }  // namespace mylos

@@ -26,6 +26,11 @@ class WantedMeasures {
   /// of set_judged().
   [[nodiscard]] Evaluation add_up(RankGroup& ranks) &&;
 
+  /// Returns the memory of the host that such an object takes for batches of `samples` samples, and the
+  /// matrices that a run keeps of each of the `parts` that it evaluates. Throws as the constructor.
+  [[nodiscard]] static PartMemory memory(std::span<const Measure> wanted, const Chain& chain,
+                                         std::int64_t samples, std::size_t parts);
+
  private:
   std::span<const Measure> wanted_;
   Judged judged_;

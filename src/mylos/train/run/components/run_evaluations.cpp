@@ -24,8 +24,7 @@ void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, con
   normalizer_ = &normalizer;
   classes_ = classes;
   every_ = deck.run.evaluate_every;
-  for (const DataPart part : judging_parts) {
-    if (!data.has(part)) continue;
+  for (const DataPart part : evaluated_parts(&data)) {
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
     if (!SamplePictures::are_of(chain)) continue;
     const auto arrays = data.arrays(part);
