@@ -88,6 +88,7 @@ INSTEAD = {
 # From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
 # docs/explanation/architecture.md says what each answers.
 MEMORY_WAY = """
+io/system/memory_shares
 model/chain/chain_cost model/memory/schedule model/memory/lifetimes model/memory/transient_depths model/memory/placement
 planner/lists planner/stages planner/segments planner/min_memory planner/rotor planner/stage_groups
 planner/fastest_schedules planner/plan

@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
-#include "mylos/io/system/process_pages.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "train/memory_world.hpp"
@@ -123,18 +120,6 @@ TEST(SharedPlan, IsRefusedOnAllRanksWhereRankZeroFindsNone) {
   EXPECT_THROW(static_cast<void>(share_plan(problem, world.communicator->ranks(), "the plan of rank 0",
                                             {.choose = choose_new})),
                Error);
-}
-
-/// So that commands that have touched other pages of their libraries name the same budget.
-TEST(ProcessMemory, HasAUsualNumberOfPagesOfFilesWhereFewerAreInMemory) {
-  constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
-  const std::int64_t pages = resident_file_pages();
-  ASSERT_GT(pages, 0);
-  const std::int64_t own = resident_memory() - pages;
-  const auto counted = static_cast<std::int64_t>(process_memory());
-  EXPECT_NEAR(static_cast<double>(counted), static_cast<double>(own + std::max(pages, 26 * mebibyte)),
-              static_cast<double>(mebibyte))
-      << "pages come between the calls";
 }
 
 }  // namespace mylos::shared_plan_test

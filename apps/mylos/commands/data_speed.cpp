@@ -13,7 +13,6 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/plan/product_choice.hpp"
-#include "mylos/train/plan/shared_plan.hpp"
 
 namespace mylos::app {
 namespace {
@@ -42,7 +41,7 @@ double predicted_step_ms(Options options) {
                         .engines = *engines,
                         .place = {1, process_memory()},
                         .data = data.get()};
-  problem.budget = memory_budget(options.memory, problem.place, 1);
+  problem.budget = rank_budget(options.memory.budget_bytes, problem.place, 1);
   static_cast<void>(choose_engines(problem, {}));
   std::vector<DType> types;
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16})

@@ -137,8 +137,9 @@ ExitCode plan_command(const PlanArguments& arguments) {
   const NetworkPlan& network = problem.network;
   const Options& options = network.options;
   const std::vector<std::string> stages = stage_names(network);
-  problem.budget = device == nullptr ? memory_budget(options.memory, problem.place, 1)
-                                     : budget_on(*device, options.memory);
+  const std::int64_t given_budget = options.memory.budget_bytes;
+  problem.budget = device == nullptr ? rank_budget(given_budget, problem.place, 1)
+                                     : device_budget(given_budget, device->bytes());
   std::string note;
   if (const auto smaller = smaller_micro_batch(problem)) {
     problem.network = network.with_micro_batch(smaller->samples);

@@ -4,15 +4,10 @@
 
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 
 namespace mylos::app {
-namespace {
-
-constexpr double share_of_memory = 0.9;  // as a run takes of what is free on its device
-
-}  // namespace
-
 const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOptions& memory) {
   if (arguments.device.empty()) return nullptr;
   const KnownDevice& device = known_device(arguments.device);
@@ -24,11 +19,6 @@ const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOp
         device.name);
   }
   return &device;
-}
-
-std::size_t budget_on(const KnownDevice& device, const MemoryOptions& memory) {
-  if (memory.budget_bytes > 0) return static_cast<std::size_t>(memory.budget_bytes);
-  return static_cast<std::size_t>(share_of_memory * static_cast<double>(device.bytes()));
 }
 
 std::string note_on_device(const KnownDevice& device, const MemoryOptions& memory) {

@@ -1,7 +1,6 @@
 // `mylos plan --device NAME`: the inputs of the plan from the named device.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "commands.hpp"
@@ -13,9 +12,6 @@ namespace mylos::app {
 /// Null without --device. Throws Error (bad_input) for an unknown device, and if times are to be measured,
 /// because they would be those of this machine.
 [[nodiscard]] const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOptions& memory);
-
-/// The deck's budget, or 0.9 of the memory of a device with one rank.
-[[nodiscard]] std::size_t budget_on(const KnownDevice& device, const MemoryOptions& memory);
 
 /// Notes on the accuracy of times, budget and bytes.
 [[nodiscard]] std::string note_on_device(const KnownDevice& device, const MemoryOptions& memory);

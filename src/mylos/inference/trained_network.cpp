@@ -16,7 +16,7 @@
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/inference/uncertainty/judged_rows.hpp"
-#include "mylos/io/system/system_memory.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -144,7 +144,7 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
 }  // namespace
 
 void require_memory(const std::string& path, std::size_t network, std::size_t cache) {
-  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
+  const auto available = static_cast<std::size_t>(free_memory_of_rank());
   if (network + cache <= available) return;
   const auto text = [](std::size_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
   throw Error(

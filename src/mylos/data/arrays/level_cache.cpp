@@ -6,7 +6,7 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/io/system/system_memory.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 
 namespace mylos {
 namespace {
@@ -71,8 +71,8 @@ std::int64_t bytes_of(const std::vector<SlabPlan>& plans) {
 LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans)
     : files_(files), plans_(std::move(plans)), last_(plans_.size()) {
   const std::int64_t needed = bytes_of(plans_);
-  const std::int64_t available = available_host_memory();
-  if (needed > available / 2) {
+  const std::int64_t available = initial_host_memory();
+  if (needed > cache_share(available)) {
     fail_input(
         errors::too_large,
         "{}: reading its arrays takes a cache of {}, more than half of the {} of memory that this machine "

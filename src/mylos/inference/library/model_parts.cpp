@@ -13,7 +13,7 @@
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/predict.hpp"
-#include "mylos/io/system/system_memory.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/work_stealing.hpp"
 
@@ -45,7 +45,7 @@ void require_kokkos(const char* call) {
 }
 
 void require_free_memory(const std::string& path, std::size_t bytes) {
-  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
+  const auto available = static_cast<std::size_t>(free_memory_of_rank());
   if (bytes <= available) return;
   throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("{}: the model takes {} of memory, but {} are available", path,

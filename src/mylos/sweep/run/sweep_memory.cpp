@@ -38,9 +38,8 @@ class MemberMemory {
                  .rates = fixed_rates(),
                  .starts = true} {}
 
-  [[nodiscard]] bool fits(std::size_t bytes_of_rank) {
-    const auto given = static_cast<std::size_t>(problem_.options().memory.budget_bytes);
-    problem_.budget = given > 0 ? std::min(given, bytes_of_rank) : bytes_of_rank;
+  [[nodiscard]] bool fits(const NodeShare& share) {
+    problem_.budget = share.budget(problem_.options().memory.budget_bytes);
     return fits_budget(problem_);
   }
 
@@ -66,8 +65,6 @@ void require_members_fit(const Sweep& sweep, const NodeShare& share) {
   const int ranks = sweep.description().ranks_per_trial;
   const int groups = std::max(1, share.ranks_on_node / ranks);
   if (!memory_is_host || groups == 1) return;
-  const std::size_t of_node =
-      share.budget_bytes * static_cast<std::size_t>(share.ranks_on_node / ranks);  // per rank of a group
   std::vector<Options> seen;
   int least = groups;
   std::size_t largest = 0;
@@ -78,7 +75,9 @@ void require_members_fit(const Sweep& sweep, const NodeShare& share) {
     seen.push_back(std::move(sizes));
     try {
       MemberMemory memory(deck, share, ranks);
-      const int fit = groups_that_fit(groups, of_node, [&](std::size_t bytes) { return memory.fits(bytes); });
+      const int fit = groups_that_fit(groups, share.undivided(ranks), [&](std::size_t bytes) {
+        return memory.fits({share.ranks_on_node, bytes});
+      });
       if (fit == 0 || fit >= least) continue;
       least = fit;
       largest = member;

@@ -7,7 +7,6 @@
 
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
@@ -17,9 +16,6 @@
 
 namespace mylos {
 namespace {
-
-// Of what is left: the rest is for other programs and for what the system itself needs to work well.
-constexpr double share_of_memory = 0.9;
 
 // Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
@@ -184,18 +180,6 @@ double MemoryPlan::step_time() const {
 double MemoryPlan::overhead() const {
   const double keeping_all = step_time_of(statement, plan.store_all_time);
   return keeping_all > 0 ? step_time() / keeping_all - 1 : 0;
-}
-
-std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, int started) {
-  if (options.budget_bytes > 0) return static_cast<std::size_t>(options.budget_bytes);
-  double bytes = 0;
-  if (const auto free = free_device_memory()) {
-    bytes = static_cast<double>(*free);
-  } else {
-    const double running = static_cast<double>(started) * static_cast<double>(place.process_bytes);
-    bytes = (static_cast<double>(available_host_memory()) + running) / place.ranks_on_node;
-  }
-  return static_cast<std::size_t>(share_of_memory * bytes);
 }
 
 MemoryPlan plan_memory(const MemoryProblem& problem) {

@@ -32,10 +32,6 @@ struct MemoryPlan {
   [[nodiscard]] double overhead() const;
 };
 
-/// The deck's, or this machine's memory for each of `place.ranks_on_node` ranks: 0.9 of what is left, this
-/// process included. `started`: ranks of this node that run already, and whose memory is no longer left.
-[[nodiscard]] std::size_t memory_budget(const MemoryOptions& options, const RunPlace& place, int started);
-
 /// The plan that the deck asks for, by the model's times. Throws Error (does_not_fit) where it does not stay
 /// within the budget, saying what would; Error (bad_input) where the deck's groups are not those of the
 /// model.
@@ -47,11 +43,6 @@ struct MemoryPlan {
 /// Return whether it would fit with other options, on the same ranks or on `ranks` ones.
 [[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options);
 [[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options, int ranks);
-
-/// What a rank's libraries may take on a device during steps, which no call states in advance: code of
-/// kernels, which CUDA loads when it first launches them and cuDNN compiles for the shapes of the first step,
-/// and CUDA graphs.
-inline constexpr std::size_t device_library_reserve = std::size_t{64} << 20;
 
 /// Returns what a rank on a device has in addition to its plan: `connections` bytes of NCCL, and the reserve
 /// of libraries.

@@ -11,7 +11,6 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/rollout/feedback_store.hpp"
@@ -31,21 +30,6 @@ namespace {
 
 // The maximum number of rows of a micro-batch: GEMM libraries count them in 32 bits.
 constexpr std::int64_t max_rows = (std::int64_t{1} << 31) - 1;
-
-// The growth of the process during the run, besides the stated memory: pages of libraries, code that oneDNN
-// generates for GEMMs, stacks of threads, buffers of MPI and HDF5, the history. Observed: 3 to 13 MiB, where
-// oneDNN's bfloat16 kernels for GPTs take the most. The rest is a reserve for other processors, from which
-// reserve_for_process() takes.
-constexpr std::size_t library_bytes = std::size_t{20} << 20;
-constexpr const char* library_name = "libraries while running";
-constexpr const char* process_name = "process after start-up";
-
-/// Returns what the reader of training data may take to hold tokens in memory, which spares it the file: an
-/// eighth of the budget, the rest of which is for the network. A device's budget does not include the host.
-std::int64_t token_share(const MemoryProblem& problem) {
-  if (!memory_is_host) return available_host_memory() / problem.place.ranks_on_node / 2;
-  return static_cast<std::int64_t>(problem.budget / 8);
-}
 
 /// Adds up the entries of each name, in the order in which the parts first mention it.
 std::vector<MemoryEntry> sum_of(std::initializer_list<PartMemory> parts) {
@@ -73,7 +57,7 @@ std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t t
   const std::int64_t samples = network.step.micro_batch;
   const std::size_t evaluated = evaluated_parts(data).size();
   return sum_of({
-      {{process_name, problem.place.process_bytes, false}, {library_name, library_bytes, false}},
+      process_entries(problem.place),
       convolution_code(network, problem.engines, data),
       trainer_memory(network),
       HealthRows::memory(options.health, network.layout.slots.size()),
@@ -211,7 +195,7 @@ void MemoryStatement::reserve_for_process(std::size_t bytes) {
 
 void MemoryStatement::return_reserve() {
   for (MemoryEntry& entry : entries) {
-    if (entry.name == library_name) entry.bytes = library_bytes;
+    if (entry.name == library_name) entry.bytes = library_reserve;
   }
 }
 
@@ -256,7 +240,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const StateBytes state = state_bytes(network);
   statement.checkpoint_bytes = state.in_file;
   statement.held_state_bytes = state.on_rank;
-  statement.token_bytes = token_share(problem);
+  statement.token_bytes = token_share(problem.budget, problem.place);
 
   if (const RunData* data = problem.data) {
     statement.held_state_bytes += static_cast<std::size_t>(data->normalizer_bytes());

@@ -11,20 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/base/device/memory_entry.hpp"
 #include "mylos/data/run/run_data.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/train/plan/sample_needs.hpp"
 #include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
-
-/// The processes of a run.
-struct RunPlace {
-  int ranks_on_node = 1;
-  std::size_t process_bytes = 0;  // of one rank's process after start-up
-};
 
 /// What a memory plan is made of, and its limits.
 struct MemoryProblem {
@@ -42,10 +36,6 @@ struct MemoryProblem {
     return {std::move(other), engines, place, data, budget, rates};
   }
 };
-
-/// Bound of the difference in size between processes of different starts, from library pages that happen to
-/// be in memory and from code that was executed before. Observed: 1.5 MiB.
-inline constexpr std::size_t start_spread = std::size_t{3} << 20;
 
 struct MemoryStatement {
   int ranks = 1;

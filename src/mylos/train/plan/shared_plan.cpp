@@ -6,7 +6,6 @@
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
-#include "mylos/io/system/process_pages.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/first_products.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -14,16 +13,10 @@
 
 namespace mylos {
 
-std::size_t process_memory() {
-  constexpr std::int64_t usual_pages = std::int64_t{26} << 20;  // 24 to 25 MiB were seen
-  const std::int64_t pages = resident_file_pages();
-  return static_cast<std::size_t>(resident_memory() - pages + std::max(pages, usual_pages));
-}
-
 NodeShare share_of_node(RankGroup& ranks) {
   const RunPlace place{ranks.ranks_on_node(), process_memory()};
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
-  const std::size_t bytes = memory_budget({}, place, place.ranks_on_node);
+  const std::size_t bytes = rank_budget(0, place, place.ranks_on_node);
   ranks.barrier();  // no rank takes memory before all have measured
   return {place.ranks_on_node, bytes / static_cast<std::size_t>(memory_is_host ? 1 : std::max(1, on_device))};
 }
@@ -41,12 +34,10 @@ MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGr
                         .data = data,
                         .rates = fixed_rates(),
                         .starts = true};
-  Own own{problem.place.process_bytes,
-          memory_budget(problem.options().memory, problem.place, problem.place.ranks_on_node)};
-  if (share) {
-    const bool is_given = problem.options().memory.budget_bytes > 0;
-    own.budget = is_given ? std::min(own.budget, share->budget_bytes) : share->budget_bytes;
-  }
+  const std::int64_t given = problem.options().memory.budget_bytes;
+  const Own own{
+      problem.place.process_bytes,
+      share ? share->budget(given) : rank_budget(given, problem.place, problem.place.ranks_on_node)};
   std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
   ranks.all_gather(&own, all.data(), sizeof(own));
   problem.budget = own.budget;

@@ -10,17 +10,6 @@
 
 namespace mylos {
 
-/// Returns the memory of this process as all commands count it in RunPlace. How many pages of the program and
-/// its libraries are in memory differs between starts of the same command by more than a MiB; up to a number
-/// that usual builds stay below, they count as that.
-[[nodiscard]] std::size_t process_memory();
-
-/// The part of a node's memory that ranks of a run may use while ranks of other runs use the rest.
-struct NodeShare {
-  int ranks_on_node = 1;         // of all these runs
-  std::size_t budget_bytes = 0;  // of a rank; measured before any of the runs took memory
-};
-
 /// Returns the share of this rank in a sweep's nodes, whose runs have `ranks` ranks together. All of them
 /// call it, before they take memory.
 [[nodiscard]] NodeShare share_of_node(RankGroup& ranks);

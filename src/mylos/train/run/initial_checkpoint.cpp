@@ -13,7 +13,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/data/run/point_weights.hpp"
-#include "mylos/io/system/system_memory.hpp"
+#include "mylos/io/system/memory_shares.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -33,8 +33,7 @@ namespace {
 /// The ranks of a node share its host memory.
 void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
   const auto own = static_cast<std::int64_t>(bytes);
-  const std::int64_t available =
-      free_device_memory().value_or(available_host_memory() / std::max(1, ranks_on_node));
+  const std::int64_t available = free_memory_of_rank(ranks_on_node);
   if (own <= available) return;
   throw Error(
       ExitCode::does_not_fit, errors::does_not_fit,
