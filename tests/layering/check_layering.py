@@ -93,7 +93,7 @@ model/chain/chain_cost model/memory/schedule model/memory/lifetimes model/memory
 planner/lists planner/stages planner/segments planner/min_memory planner/rotor planner/stage_groups
 planner/fastest_schedules planner/plan
 train/step/network_plan train/step/trainer_memory
-train/plan/stored_plan train/plan/memory_statement train/plan/product_choice train/plan/rehearsal train/plan/calibration train/plan/memory_plan
+train/plan/stored_plan train/plan/memory_statement train/plan/memory_fit train/plan/product_choice train/plan/rehearsal train/plan/calibration train/plan/memory_plan
 train/plan/smaller_micro_batch train/plan/plan_document train/plan/shared_plan
 """.split()
 

@@ -8,7 +8,7 @@
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/sweep/state/sweep_table.hpp"
-#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 
 namespace mylos {

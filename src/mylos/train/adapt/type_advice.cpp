@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/plan/memory_fit.hpp"
 
 namespace mylos {
 namespace {

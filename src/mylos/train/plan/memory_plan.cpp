@@ -8,11 +8,9 @@
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/planner/min_memory.hpp"
-#include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
-#include "mylos/train/plan/fitting_options.hpp"
+#include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/product_choice.hpp"
-#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -44,95 +42,6 @@ void reserve_least(const MemoryProblem& problem, MemoryPlan& plan) {
     plan.statement.reserve_for_process(plan.rank_bytes() - problem.budget);
 }
 
-/// The fewest bytes of a rank, with the list of operations that `options` allow.
-std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
-  const std::size_t activations = smallest_plan(statement.cost, options).placement.bytes;
-  return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
-}
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
-
-std::size_t mebibytes_for(std::size_t bytes) {
-  return (bytes + mebibyte - 1) / mebibyte;
-}
-
-/// Returns the smallest budget in MiB for so many bytes of activations: with a larger one than that of
-/// `statement`, more tokens may be held in memory.
-std::size_t smallest_budget(const MemoryProblem& problem, const MemoryStatement& statement,
-                            std::size_t activations) {
-  MemoryProblem larger = problem.with(problem.network);
-  std::size_t bytes = statement.fixed_bytes() + activations;
-  while (true) {
-    larger.budget = mebibytes_for(bytes) * mebibyte;
-    bytes = state_memory(larger).fixed_bytes() + activations;
-    if (bytes <= larger.budget) return larger.budget / mebibyte;
-  }
-}
-
-std::string of_the_budget(const MemoryProblem& problem) {
-  const bool given = problem.options().memory.budget_bytes > 0;
-  return fmt::format("{}{}", format_bytes(static_cast<std::int64_t>(problem.budget)),
-                     given ? "" : " (memory.budget = \"auto\")");
-}
-
-/// With what would help: computed, not guessed.
-[[noreturn]] void refuse(const MemoryProblem& problem, const MemoryStatement& statement) {
-  const MemoryOptions& memory = problem.options().memory;
-  const std::size_t least = min_bytes(statement, memory);
-  const std::size_t fixed = statement.fixed_bytes();
-  const std::size_t smallest = smallest_budget(problem, statement, least - fixed);
-  std::string message = fmt::format(
-      "the run does not fit its budget of {} per rank: it takes {} and at least {} of activations for a "
-      "micro-batch of {}. The smallest budget that would do is memory.budget = \"{} MiB\"",
-      of_the_budget(problem), format_bytes(static_cast<std::int64_t>(fixed)),
-      format_bytes(static_cast<std::int64_t>(least - fixed)), statement.micro_batch, smallest);
-  const bool fixed_list = memory.recompute != RecomputeMode::automatic;
-  if (fixed_list && min_bytes(statement, {}) <= problem.budget) {
-    message += "; memory.recompute = \"auto\" would fit";
-  }
-  const std::optional<Shard> shard = fitting_shard(problem);
-  if (shard) message += fmt::format("; optimizer.shard = \"{}\" would fit", name_of(*shard));
-  const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
-  const int ranks = fitting_ranks(problem);
-  if (memory.on_oom == OutOfMemory::shrink) {
-    const bool cuts_gradients = problem.options().optimizer.cuts_gradients(problem.network.ranks);
-    message +=
-        statement.normalises_over_samples
-            ? "; memory.on_oom = \"shrink\" takes no smaller micro-batch, as batch normalisation takes "
-              "its statistics from a micro-batch and would train another function; norm = \"groupnorm\" "
-              "has none, and with norm_over = \"ranks\" more ranks share a micro-batch's samples"
-        : cuts_gradients ? "; memory.on_oom = \"shrink\" cannot help, as optimizer.shard = \"gradients\" "
-                           "needs a rank's share in one micro-batch"
-                         : "; memory.on_oom = \"shrink\" found no smaller micro-batch that fits";
-  }
-  const bool fits_without_matrix = fits_without_confusion(problem);
-  if (fits_without_matrix) {
-    message += fmt::format(
-        "; run.metrics without \"confusion\" would fit, whose matrices of {} classes take {} each",
-        problem.options().model.outputs,
-        format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options().model.outputs))));
-  }
-  const bool fits_by_blocks =
-      statement.saved_by_blocks > 0 && least - std::min(least, statement.saved_by_blocks) <= problem.budget;
-  if (fits_by_blocks)
-    message += "; data.shuffle = \"blocks\" would fit, which holds a part of the training samples";
-  if (micro_batch > 0) {
-    message +=
-        fmt::format("; data.micro_batch = {} would fit{}", micro_batch,
-                    statement.normalises_over_samples ? ", with the statistics of as many samples"
-                                                      : " (memory.on_oom = \"shrink\" takes one that does)");
-  }
-  const std::int64_t rollout = fitting_rollout(problem);
-  if (rollout > 0) {
-    message += fmt::format("; rollout.steps = {} would fit, the most of fewer than {}", rollout,
-                           problem.options().rollout.steps);
-  }
-  if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix && !fits_by_blocks)
-    message += "; neither a smaller data.micro_batch nor more ranks are enough";
-  throw Error(ExitCode::does_not_fit, errors::does_not_fit, message);
-}
-
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
   statement.require_enough_samples();
   MemoryPlan result{.statement = statement, .plan = {}, .budget = problem.budget};
@@ -148,26 +57,10 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
       return result;
     }
   }
-  refuse(problem, statement);
+  throw refusal(problem, statement);
 }
 
 }  // namespace
-
-bool fits_budget(const MemoryProblem& problem, std::size_t reserve) {
-  MemoryStatement statement = state_memory(problem);
-  statement.reserve_for_process(reserve);
-  if (!statement.has_enough_samples()) return false;
-  return min_bytes(statement, problem.options().memory) <= problem.budget;
-}
-
-bool would_fit(const MemoryProblem& problem, const Options& options) {
-  return would_fit(problem, options, problem.network.ranks);
-}
-
-bool would_fit(const MemoryProblem& problem, const Options& options, int ranks) {
-  if (cuts_gradients_too_early(options, ranks)) return false;
-  return fits_budget(problem.with(problem.network.with(options, ranks)));
-}
 
 std::size_t MemoryPlan::arena_bytes() const {
   return std::max(plan.placement.bytes, statement.evaluation_bytes);
@@ -264,12 +157,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   result.engines = engines_in_use(problem);
   reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
-    const std::size_t smallest = smallest_budget(problem, result.statement, result.arena_bytes());
-    throw Error(ExitCode::does_not_fit, errors::does_not_fit,
-                fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = "
-                            "\"{} MiB\"",
-                            source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),
-                            of_the_budget(problem), smallest));
+    throw refusal_of_plan(problem, result.statement, source, result.rank_bytes(), result.arena_bytes());
   }
   add_checkpoint_copy(problem, result);
   return result;

@@ -37,13 +37,6 @@ struct MemoryPlan {
 /// model.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
 
-/// Returns whether that fits, with `reserve` bytes of the libraries' share given to the process.
-[[nodiscard]] bool fits_budget(const MemoryProblem& problem, std::size_t reserve = 0);
-
-/// Return whether it would fit with other options, on the same ranks or on `ranks` ones.
-[[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options);
-[[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options, int ranks);
-
 /// Returns what a rank on a device has in addition to its plan: `connections` bytes of NCCL, and the reserve
 /// of libraries.
 [[nodiscard]] std::string describe_device_libraries(std::size_t connections);

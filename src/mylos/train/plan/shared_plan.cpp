@@ -61,12 +61,6 @@ MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
   return chosen;
 }
 
-MemoryPlan earlier_plan(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source,
-                        const std::function<void(const std::string&)>& line) {
-  if (const std::string note = choose_engines(problem, stored.engines); !note.empty()) line(note);
-  return plan_again(problem, stored, source);
-}
-
 MemoryPlan share_plan(MemoryProblem& problem, RankGroup& ranks, const std::string& source,
                       const PlanChoice& choice) {
   const bool chooses = ranks.rank() == 0;

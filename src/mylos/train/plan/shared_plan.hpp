@@ -26,12 +26,6 @@ namespace mylos {
 [[nodiscard]] MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
                                   const std::function<void(const std::string&)>& line);
 
-/// Returns a plan that was made earlier, with engines chosen where it has none. Called on one rank. Throws
-/// as plan_again().
-[[nodiscard]] MemoryPlan earlier_plan(const MemoryProblem& problem, const StoredPlan& stored,
-                                      const std::string& source,
-                                      const std::function<void(const std::string&)>& line);
-
 /// How ranks agree on a plan. Both functions may set problem.network to that of a smaller micro-batch.
 struct PlanChoice {
   /// Called on rank 0. Returns its plan for `problem`.

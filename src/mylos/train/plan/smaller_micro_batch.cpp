@@ -8,7 +8,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/model/chain/buffers.hpp"
-#include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/plan/memory_fit.hpp"
 
 namespace mylos {
 namespace {

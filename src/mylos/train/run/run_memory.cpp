@@ -8,6 +8,7 @@
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/train/plan/float_bytes.hpp"
+#include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
@@ -73,7 +74,8 @@ MemoryPlan RunStart::plan_of_text(MemoryProblem& problem, const std::string& tex
   const StoredPlan stored = parse_plan(text, source);
   const std::int64_t own = problem.network.step.micro_batch;
   adopt(problem, stored.micro_batch);
-  MemoryPlan plan = earlier_plan(problem, stored, source, request.output.line);
+  if (const std::string note = choose_engines(problem, stored.engines); !note.empty()) line(note);
+  MemoryPlan plan = plan_again(problem, stored, source);
   if (const std::int64_t taken = problem.network.step.micro_batch; taken != own)
     line(fmt::format("memory.on_oom: micro-batches of {}, not {}, as the plan that is used again", taken,
                      own));
