@@ -7,30 +7,33 @@ function stackedBars({ id, title, summary, bars, format, limitText }) {
   const totals = bars.map((bar) => bar.parts.reduce((sum, part) => sum + part.value, 0));
   const most = Math.max(...totals);
   const valueOf = (bar, name) => bar.parts.filter((part) => part.name === name).reduce((sum, part) => sum + part.value, 0);
-  const swatch = (i) => shape("svg", { width: 12, height: 12, "aria-hidden": "true" }, shape("rect", { width: 12, height: 12, class: `f${i % 6}`, opacity: i >= 6 ? 0.65 : 1 }));
+  const partInWords = (b, name) => {
+    const value = valueOf(bars[b], name);
+    return `${bars.length > 1 ? `${bars[b].label}, ` : ""}${name}: ${format(value)}, ${percent(value / totals[b])}`;
+  };
   const made = card({
     id, title, wide: true, summary,
     draw: (width) => {
       const named = bars.length > 1;
       const pitch = named ? 56 : 40;
       const height = bars.length * pitch + 2;
-      const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
+      const svg = drawing(width, height);
       bars.forEach((bar, b) => {
         const y = b * pitch + (named ? 18 : 2);
         if (named) svg.append(shape("text", { x: 0, y: y - 5 }, `${shortened(bar.label, Math.floor(width / 9))}: ${format(totals[b])}`));
         let x = 0;
         names.forEach((name, i) => {
           const length = (valueOf(bar, name) / most) * width;
-          svg.append(shape("rect", { class: `bar f${i % 6}`, opacity: i >= 6 ? 0.65 : 1, x, y, width: length, height: 32 }));
+          svg.append(shape("rect", { x, y, width: length, height: 32, ...lookOfPart(i) }));
           if (length > 22) svg.append(shape("text", { class: "in-bar", x: x + length / 2, y: y + 20, "text-anchor": "middle" }, String(i + 1)));
           x += length;
         });
       });
-      return { svg, move: barWalker(bars, names, valueOf, totals, format) };
+      return { svg, count: bars.length * names.length, show: (place) => partInWords(Math.floor(place / names.length), names[place % names.length]) };
     },
   });
   const rows = names.map((name, i) => ({
-    cells: [String(i + 1), element("span", {}, swatch(i), " ", name), ...bars.map((bar, b) => {
+    cells: [String(i + 1), element("span", {}, swatch(12, 12, shape("rect", { width: 12, height: 12, ...lookOfPart(i) })), " ", name), ...bars.map((bar, b) => {
       const value = valueOf(bar, name);
       return `${format(value)}${totals[b] > 0 ? ` (${percent(value / totals[b])})` : ""}`;
     })],
@@ -43,15 +46,6 @@ function stackedBars({ id, title, summary, bars, format, limitText }) {
   return made.figure;
 }
 
-function barWalker(bars, names, valueOf, totals, format) {
-  let place = -1;
-  return ({ key }) => {
-    if (!key) return null;
-    const cells = bars.length * names.length;
-    place = key === "Home" ? 0 : key === "End" ? cells - 1
-      : Math.min(cells - 1, Math.max(0, place + (["ArrowLeft", "ArrowUp", "PageUp"].includes(key) ? -1 : 1)));
-    const [bar, name] = [bars[Math.floor(place / names.length)], names[place % names.length]];
-    const value = valueOf(bar, name);
-    return `${bars.length > 1 ? `${bar.label}, ` : ""}${name}: ${format(value)}, ${percent(value / totals[bars.indexOf(bar)])}`;
-  };
+function lookOfPart(i) {
+  return { class: `bar f${i % 6}`, opacity: i >= 6 ? 0.65 : 1 };
 }

@@ -7,11 +7,7 @@ function confusionCards(runs) {
   return runs.flatMap((run, i) => Object.entries(run.confusion ? run.confusion.parts : {}).map(([part, rows]) => {
     const { classes, step } = run.confusion;
     const of = runs.length > 1 ? `${run.label}, ${part}` : part;
-    const id = `confusion-${i}-${part}`;
-    return element("figure", { class: "card wide", id, "aria-labelledby": `${id}-title` },
-      element("figcaption", {},
-        element("div", { class: "caption" }, element("h3", { id: `${id}-title` }, `Confusion matrix, ${of}`)),
-        element("p", { class: "summary" }, confusionInWords(classes, rows, step))),
+    return figureOf({ id: `confusion-${i}-${part}`, title: `Confusion matrix, ${of}`, summary: confusionInWords(classes, rows, step) },
       classes.length <= maxClassesShown ? matrixOf(classes, rows, of) : pairsOf(classes, rows, of, 40));
   }));
 }

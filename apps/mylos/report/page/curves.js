@@ -82,8 +82,7 @@ function scaleChart(runs) {
   });
   const lines = linesOf(runs, "scale").filter((line) => line.curve);
   const shown = new Map(lines.map((line, i) => [line.look, i]));
-  const moving = lines.length > 0;
-  return moving ? lineChart({ id: "scale", title: "Loss scale", lines, log: "always", base: 2, format: powerOfTwo,
+  return lines.length > 0 ? lineChart({ id: "scale", title: "Loss scale", lines, log: "always", base: 2, format: powerOfTwo,
     marks: marks.filter((mark) => shown.has(mark.line)).map((mark) => ({ ...mark, line: shown.get(mark.line) })), summary: words.join(" ") })
     : nothing("scale", "No loss scale in history.csv.");
 }
@@ -111,29 +110,29 @@ function healthSection(runs) {
     : [nothing("health", "No numbers of single parameters. `health.every = 50` writes their norms every 50 steps.")];
 }
 
-// Of one run the memory of its process and its device in one drawing, of several one drawing for each.
-function memoryCurves(runs) {
-  const measured = [["host_bytes", "process, resident"], ["host_peak_bytes", "its maximum so far"], ["device_bytes", "device, in use by all"]];
+// Of one run its curves of these [name, label] in one drawing, of several one drawing for each.
+function chartsOfCurves(runs, curves, { one, each, format }) {
   if (runs.length > 1)
-    return measured.map(([name, label]) => lineChart({ id: `memory-${name}`, title: `Memory of rank 0: ${label}`, lines: linesOf(runs, name), format: bytes }));
-  return [lineChart({ id: "memory-steps", title: "Memory of rank 0", wide: true, low: true, format: bytes,
-    lines: measured.map(([name, label], look) => ({ label, look, curve: curveOf(runs[0], name) })) })];
+    return curves.map(([name, label]) => lineChart({ id: `${each.id}-${name}`, title: `${each.title}: ${label}`, lines: linesOf(runs, name), format }));
+  const lines = curves.map(([name, label], look) => ({ label, look, curve: curveOf(runs[0], name) }));
+  return [lineChart({ ...one, wide: true, low: true, lines, format })];
+}
+
+function memoryCurves(runs) {
+  const title = "Memory of rank 0";
+  return chartsOfCurves(runs, [["host_bytes", "process, resident"], ["host_peak_bytes", "its maximum so far"], ["device_bytes", "device, in use by all"]],
+    { one: { id: "memory-steps", title }, each: { id: "memory", title }, format: bytes });
 }
 
 function ratesSection(runs) {
   const tokens = linesOf(runs, "tokens_per_s");
   const hasTokens = tokens.some((line) => line.curve);
-  const parts = [["compute_s", "compute"], ["communication_s", "communication"], ["data_wait_s", "waiting for data"]];
-  const milliseconds = (value) => `${number(value * 1000, 3)} ms`;
-  const stepParts = runs.length === 1
-    ? [lineChart({ id: "parts", title: "Parts of a step", wide: true, low: true, format: milliseconds,
-      lines: parts.map(([name, label], look) => ({ label, look, curve: curveOf(runs[0], name) })) })]
-    : parts.map(([name, label]) => lineChart({ id: `parts-${name}`, title: `Of a step: ${label}`, lines: linesOf(runs, name), format: milliseconds }));
   return [
     lineChart({ id: "rate", title: hasTokens ? "Tokens per second" : "Samples per second",
       lines: hasTokens ? tokens : linesOf(runs, "samples_per_s"), format: metric }) || nothing("rate", "No speeds in history.csv."),
     lineChart({ id: "share", title: "Share of the machine's peak FLOP/s", lines: linesOf(runs, "model_flop_utilisation"), format: percent })
       || nothing("share", "No share of the peak: this run's version did not measure it."),
-    ...stepParts,
+    ...chartsOfCurves(runs, [["compute_s", "compute"], ["communication_s", "communication"], ["data_wait_s", "waiting for data"]],
+      { one: { id: "parts", title: "Parts of a step" }, each: { id: "parts", title: "Of a step" }, format: (value) => `${number(value * 1000, 3)} ms` }),
   ];
 }

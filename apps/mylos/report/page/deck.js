@@ -13,7 +13,7 @@ function deckCard(runs) {
   const columns = [{ title: "key" }, ...runs.map((run) => ({ title: several ? run.label : "value", wrap: true }))];
   const differing = rows.filter((row) => row.differs);
   const all = element("details", { id: "deck-table" }, element("summary", {}, `All ${keys.length} keys`), table({ columns, rows, label: "Keys of the deck" }));
-  return element("div", { class: "card wide", id: "deck" }, element("h3", {}, several ? "Decks" : "Deck"),
-    element("p", { class: "summary" }, several ? `${plural(differing.length, "key")} of ${keys.length} differ${differing.length === 1 ? "s" : ""}, marked with \u2260.` : "Every key with the value that the run used."),
+  return figureOf({ id: "deck", title: several ? "Decks" : "Deck",
+    summary: several ? `${plural(differing.length, "key")} of ${keys.length} differ${differing.length === 1 ? "s" : ""}, marked with \u2260.` : "Every key with the value that the run used." },
     several && differing.length > 0 ? table({ columns, rows: differing, label: "Keys that differ" }) : null, all);
 }

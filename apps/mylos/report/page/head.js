@@ -60,13 +60,19 @@ function valueOfKey(run, key) {
 
 function headOfOne(run) {
   const share = run.steps_of_run > 0 ? Math.min(1, (run.history.step || 0) / run.steps_of_run) : null;
-  const figures = figuresOf(run).map(([name, value, more]) => element("div", {}, element("dt", {}, name), element("dd", {}, value), more ? element("dd", {}, more) : null));
+  const text = `${stepsOf(run)}${share === null ? "" : ` (${percent(share)})`}`;
+  return headOf(run, text, share === null ? null : { max: 1, value: share, "aria-label": "steps of the run" }, figuresOf(run));
+}
+
+// Of a run or a sweep. `progress`: the attributes of the bar, null for none; `more`: parts before the figures.
+function headOf(subject, text, progress, figures, ...more) {
+  const entries = figures.map(([name, value, note]) => element("div", {}, element("dt", {}, name), element("dd", {}, value), note ? element("dd", {}, note) : null));
   return [
-    element("div", { class: "head" }, element("h1", {}, run.label), stateOf(run)),
-    element("p", { class: "soft" }, `${stepsOf(run)}${share === null ? "" : ` (${percent(share)})`}; ${run.progress_text}`),
-    element("p", { class: "soft small break mono" }, run.folder),
-    share === null ? null : element("progress", { max: 1, value: share, "aria-label": "steps of the run" }),
-    figures.length > 0 ? element("dl", { class: "figures" }, figures) : null,
+    element("div", { class: "head" }, element("h1", {}, subject.label), stateOf(subject)),
+    element("p", { class: "soft" }, `${text}; ${subject.progress_text}`),
+    element("p", { class: "soft small break mono" }, subject.folder),
+    progress && element("progress", progress), ...more,
+    entries.length > 0 ? element("dl", { class: "figures" }, entries) : null,
   ];
 }
 

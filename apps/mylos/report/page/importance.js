@@ -20,7 +20,7 @@ function drawImportance(width, keys, sweep) {
   const most = Math.max(8, Math.floor((width * 0.4) / 7));
   const left = Math.min(width * 0.42, 14 + 6.8 * Math.max(...keys.map((key) => Math.min(most, key.key.length))));
   const room = width - left - 56;
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
+  const svg = drawing(width, height);
   const frames = keys.map((key, i) => {
     const y = i * pitch + 4;
     const length = Math.max(1, key.share * room);
@@ -33,14 +33,11 @@ function drawImportance(width, keys, sweep) {
     svg.append(frame);
     return frame;
   });
-  let place = -1;
-  const move = ({ key, y }) => {
-    const moves = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, PageDown: 5, PageUp: -5, Home: -Infinity, End: Infinity };
-    place = Math.min(keys.length - 1, Math.max(0, key ? place + moves[key] : Math.floor(y / pitch)));
+  const show = (place) => {
     frames.forEach((frame, i) => frame.setAttribute("visibility", i === place ? "visible" : "hidden"));
     return importanceInWords(keys[place], sweep);
   };
-  return { svg, move };
+  return { svg, count: keys.length, stride: 5, near: (x, y) => within(Math.floor(y / pitch), keys.length), show };
 }
 
 function groupName(group) {

@@ -21,8 +21,7 @@ function lineChart({ id, title, wide, low, lines, marks = [], format = number, u
   const made = card({
     id, title, wide, buttons: toggle || null,
     summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
-    legend: lines.length > 1 || lines.some((line) => line.points.some((point) => point.least < point.largest))
-      ? legendOf(lines, quietLabel) : null,
+    legend: lines.length > 1 || hasBand(lines[0]) ? legendOf(lines, quietLabel) : null,
     draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, decades: logarithmic ? decades : null, base, format, say, axis }),
     table: () => tableOfLines(title, lines, more, say, axis),
   });
@@ -75,6 +74,10 @@ function inWords(line, named, short, say) {
     `least ${say(lowest.least)}, largest ${say(highest.largest)}.`;
 }
 
+function hasBand(line) {
+  return line.points.some((point) => point.least < point.largest);
+}
+
 function loudOf(lines) {
   const loud = lines.filter((line) => !line.quiet);
   return loud.length > 0 ? loud : lines;
@@ -84,17 +87,16 @@ function lookOf(line) {
   return { class: `curve s${line.look % 6}`, "stroke-dasharray": dashes[Math.floor(line.look) % dashes.length] || null };
 }
 
+function legendEntry(look, text) {
+  return element("li", {}, swatch(26, 10, shape("path", { d: "M1 5H25", ...look })), text);
+}
+
 function legendOf(all, quietLabel) {
   const lines = loudOf(all);
-  const banded = lines.some((line) => line.points.some((point) => point.least < point.largest));
-  const entries = lines.map((line) => element("li", {},
-    shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", ...lookOf(line) })), line.label));
-  if (lines.length < all.length) {
-    entries.push(element("li", {}, shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", class: "curve quiet" })), quietLabel));
-  }
-  if (banded) {
-    entries.push(element("li", { class: "soft" },
-      shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("rect", { class: `band f${lines[0].look % 6}`, width: 26, height: 10 })),
+  const entries = lines.map((line) => legendEntry(lookOf(line), line.label));
+  if (lines.length < all.length) entries.push(legendEntry({ class: "curve quiet" }, quietLabel));
+  if (lines.some(hasBand)) {
+    entries.push(element("li", { class: "soft" }, swatch(26, 10, shape("rect", { class: `band f${lines[0].look % 6}`, width: 26, height: 10 })),
       "least to largest of the steps of a point"));
   }
   return element("ul", { class: "legend" }, entries);
@@ -114,12 +116,10 @@ function drawLines({ width, high, lines, marks, extent, decades, base, format, s
   const labels = y.ticks.map((tick) => format(tick));
   const left = labelWidth([...labels, axis === "step" ? "" : axis]);
   const x = linearScale(extent.first, extent.last, left, width - 10, Math.max(3, Math.floor(width / 85)));
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
-  y.ticks.forEach((tick, i) => svg.append(
-    shape("line", { class: "grid", x1: left, x2: width - 10, y1: y.place(tick), y2: y.place(tick) }),
-    shape("text", { x: left - 7, y: y.place(tick) + 4, "text-anchor": "end" }, labels[i])));
-  svg.append(shape("line", { class: "axis", x1: left, x2: width - 10, y1: bottom, y2: bottom }));
-  svg.append(shape("text", { x: left - 7, y: height - 5, "text-anchor": "end" }, axis));
+  const svg = drawing(width, height,
+    ...gridLines(y, labels, left, width - 10),
+    shape("line", { class: "axis", x1: left, x2: width - 10, y1: bottom, y2: bottom }),
+    shape("text", { x: left - 7, y: height - 5, "text-anchor": "end" }, axis));
   for (const tick of x.ticks.filter((step) => Number.isInteger(step))) {
     svg.append(shape("text", { x: Math.min(x.place(tick), width - 18), y: height - 5, "text-anchor": "middle" }, whole(tick)));
   }
@@ -128,7 +128,7 @@ function drawLines({ width, high, lines, marks, extent, decades, base, format, s
   const cursor = shape("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
   const dots = loudOf(lines).map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
   svg.append(cursor, ...dots);
-  return { svg, move: walker(loudOf(lines), marks, x, y, cursor, dots, say, axis) };
+  return { svg, upward: true, ...placesOf(loudOf(lines), marks, x, y, cursor, dots, say, axis) };
 }
 
 function drawLine(line, x, y) {
@@ -138,7 +138,7 @@ function drawLine(line, x, y) {
   const path = points.map((point, i) => `${i === 0 || point.gap ? "M" : "L"}${places[i]} ${height(point.mean)}`).join("");
   if (line.quiet) return [shape("path", { class: "curve quiet", d: path })];
   const drawn = [];
-  if (points.some((point) => point.least < point.largest)) {
+  if (hasBand(line)) {
     const upper = points.map((point, i) => `${places[i]} ${height(point.largest)}`);
     const lower = points.map((point, i) => `${places[i]} ${height(point.least)}`).reverse();
     drawn.push(shape("path", { class: `band f${line.look % 6}`, d: `M${upper.concat(lower).join("L")}Z` }));
@@ -175,32 +175,24 @@ function nearest(points, step) {
   return points[low];
 }
 
-// The cursor position for keys and pointer, and the text of the value line.
-function walker(lines, marks, x, y, cursor, dots, say, axis) {
+// The places of the cursor are the points of the line with the most; the other lines show their nearest points.
+function placesOf(lines, marks, x, y, cursor, dots, say, axis) {
   const all = lines.reduce((most, line) => (line.points.length > most.length ? line.points : most), lines[0].points);
-  let place = -1;
-  return ({ key, x: pointer }) => {
-    const last = all.length - 1;
-    const stride = Math.max(1, Math.round(all.length / 10));
-    if (key) {
-      const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: stride, PageUp: -stride, Home: -Infinity, End: Infinity };
-      place = place < 0 && moves[key] !== Infinity ? 0 : Math.min(last, Math.max(0, place + moves[key]));
-    } else {
-      const [from, to] = [x.place(x.least), x.place(x.largest)];
-      place = all.indexOf(nearest(all, x.least + ((pointer - from) / (to - from || 1)) * (x.largest - x.least)));
-    }
-    const { at, first, last: end } = all[place];
-    for (const name of ["x1", "x2"]) cursor.setAttribute(name, x.place(at));
-    cursor.setAttribute("visibility", "visible");
+  const [from, to] = [x.place(x.least), x.place(x.largest)];
+  const near = (pointer) => all.indexOf(nearest(all, x.least + ((pointer - from) / (to - from || 1)) * (x.largest - x.least)));
+  const show = (place) => {
+    const { at, first, last } = all[place];
+    fill(cursor, { x1: x.place(at), x2: x.place(at), visibility: "visible" }, []);
     const words = lines.map((line, i) => {
       const point = nearest(line.points, at);
       fill(dots[i], { cx: x.place(point.at), cy: y.place(point.mean), visibility: "visible" }, []);
       const spread = point.least < point.largest ? ` (${say(point.least)} to ${say(point.largest)})` : "";
       return `${lines.length > 1 ? `${line.label} ` : ""}${say(point.mean)}${spread}`;
     });
-    const here = marks.filter((mark) => mark.step >= first && mark.step <= end).slice(0, 3).map((mark) => mark.text);
-    return `${places(axis, first, end)}: ${words.concat(here).join(" \u00b7 ")}`;
+    const here = marks.filter((mark) => mark.step >= first && mark.step <= last).slice(0, 3).map((mark) => mark.text);
+    return `${places(axis, first, last)}: ${words.concat(here).join(" \u00b7 ")}`;
   };
+  return { count: all.length, stride: Math.max(1, Math.round(all.length / 10)), near, show };
 }
 
 function places(axis, first, last) {

@@ -29,10 +29,9 @@ function lookOfMember(member, ranked) {
 }
 
 function parallelLegend(ranked, others) {
-  const entry = (look, text) => element("li", {}, shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", ...look })), text);
-  const entries = ranked.slice(0, bestShown).map((member) => entry(lookOfMember(member, ranked), memberLabel(member)));
-  if (ranked.length > bestShown) entries.push(entry({ class: "curve ranked", style: "--share: 0.8" }, "better"), entry({ class: "curve ranked", style: "--share: 0.1" }, "worse"));
-  if (others.length > 0) entries.push(entry({ class: "curve unranked" }, "no value"));
+  const entries = ranked.slice(0, bestShown).map((member) => legendEntry(lookOfMember(member, ranked), memberLabel(member)));
+  if (ranked.length > bestShown) entries.push(legendEntry({ class: "curve ranked", style: "--share: 0.8" }, "better"), legendEntry({ class: "curve ranked", style: "--share: 0.1" }, "worse"));
+  if (others.length > 0) entries.push(legendEntry({ class: "curve unranked" }, "no value"));
   return element("ul", { class: "legend" }, entries);
 }
 
@@ -78,7 +77,7 @@ function drawParallel(width, sweep, members, ranked) {
   const [top, bottom] = [34, height - 14];
   const axes = [...sweep.keys.map((key, i) => keyAxis(key, i, top, bottom)), metricAxis(sweep, ranked, top, bottom)];
   const pitch = (width - 76) / (axes.length - 1);
-  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
+  const svg = drawing(width, height);
   const lines = members.map((member) => ({ member, points: axes.map((axis, i) => [8 + i * pitch, axis.place(member)]) }));
   for (const line of [...lines].reverse()) svg.append(shape("path", { ...lookOfMember(line.member, ranked), d: pathOf(line.points) }));
   axes.forEach((axis, i) => {
@@ -93,11 +92,15 @@ function drawParallel(width, sweep, members, ranked) {
   });
   const cursor = shape("path", { class: "curve chosen", visibility: "hidden" });
   svg.append(cursor);
-  return { svg, move: parallelWalker(sweep, lines, cursor, pitch) };
-}
-
-function pathOf(points) {
-  return points.map(([x, y], i) => (y === null ? "" : `${i === 0 || points[i - 1][1] === null ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`)).join("");
+  return {
+    svg, count: lines.length, stride: Math.max(1, Math.round(lines.length / 10)),
+    near: (x, y) => nearestLine(lines, x, y, pitch),
+    show: (place) => {
+      const { member, points } = lines[place];
+      fill(cursor, { d: pathOf(points), visibility: "visible" }, []);
+      return memberInWords(sweep, member);
+    },
+  };
 }
 
 // "model.layers.width" -> "width" if there is no room.
@@ -109,21 +112,10 @@ function clipped(text, most) {
   return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}\u2026`;
 }
 
-function parallelWalker(sweep, lines, cursor, pitch) {
-  let place = -1;
-  return ({ key, x, y }) => {
-    const stride = Math.max(1, Math.round(lines.length / 10));
-    if (key) {
-      const moves = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, PageDown: stride, PageUp: -stride, Home: -Infinity, End: Infinity };
-      place = Math.min(lines.length - 1, Math.max(0, place + moves[key]));
-    } else place = nearestLine(lines, x, y, pitch);
-    if (place < 0) return null;
-    const { member, points } = lines[place];
-    fill(cursor, { d: pathOf(points), visibility: "visible" }, []);
-    const rank = member.rank === null ? "" : `rank ${whole(member.rank + 1)}, `;
-    const value = member.value === null ? `no ${metricName(sweep)}` : `${metricName(sweep)} ${number(member.value)}`;
-    return `${memberName(member)}: ${rank}${value}, ${keysInWords(sweep, member)}, ${member.state}, ${plural(member.steps, "step")}`;
-  };
+function memberInWords(sweep, member) {
+  const rank = member.rank === null ? "" : `rank ${whole(member.rank + 1)}, `;
+  const value = member.value === null ? `no ${metricName(sweep)}` : `${metricName(sweep)} ${number(member.value)}`;
+  return `${memberName(member)}: ${rank}${value}, ${keysInWords(sweep, member)}, ${member.state}, ${plural(member.steps, "step")}`;
 }
 
 function nearestLine(lines, x, y, pitch) {

@@ -43,8 +43,7 @@ function typesCard(runs) {
   });
   const columns = one ? ["layer", "kind", "computes in", "reads", "gives"] : ["layer", ...known.map((run) => run.label)];
   const list = table({ columns: columns.map((title) => ({ title })), rows, label: "Types of layers", tall: true });
-  return element("div", { class: "card wide", id: "types" }, element("h3", {}, "Types of layers"),
-    element("p", { class: "summary" }, known.map((run) => (known.length > 1 ? `${run.label}: ` : "") + counts(run)).join("; ") + "."),
+  return figureOf({ id: "types", title: "Types of layers", summary: known.map((run) => (known.length > 1 ? `${run.label}: ` : "") + counts(run)).join("; ") + "." },
     rows.length <= 12 ? list : element("details", { id: "types-table" }, element("summary", {}, `All ${rows.length} layers`), list));
 }
 
@@ -65,9 +64,8 @@ function adviceCards(runs) {
     const columns = [{ title: "type" }, { title: "recomputation" }, ...["step", hasTokens ? "tokens/s" : "samples/s", ...(hasJoules ? ["joules/step"] : []),
       "a rank takes", "of that activations", "largest micro-batch", "loss gap", "skipped"].map((title) => ({ title, number: true }))];
     const conditions = `${plural(advice.steps, "step")} of ${whole(advice.batch)} samples on ${plural(advice.ranks, "rank")}, ${plural(advice.rounds, "round")}${advice.computed_by ? `, ${advice.computed_by}` : ""}`;
-    return element("div", { class: "card wide", id: runs.length > 1 ? `advice-${run.label}` : "advice" },
-      element("h3", {}, `Types compared by mylos advise${runs.length > 1 ? `, ${run.label}` : ""}`),
-      element("p", { class: "summary" }, `${advice.verdict ? `${advice.verdict}. ` : ""}${conditions}. ${(advice.reasons || []).join(" ")}`),
+    return figureOf({ id: runs.length > 1 ? `advice-${run.label}` : "advice", title: `Types compared by mylos advise${runs.length > 1 ? `, ${run.label}` : ""}`,
+      summary: `${advice.verdict ? `${advice.verdict}. ` : ""}${conditions}. ${(advice.reasons || []).join(" ")}` },
       table({ columns, rows, label: "Types compared" }));
   });
 }
@@ -83,7 +81,7 @@ function eventsCard(runs) {
   const kinds = known.map((run) => `${runs.length > 1 ? `${run.label}: ` : ""}${Object.entries(run.events.kinds).map(([kind, count]) => `${whole(count)} \u00d7 ${kind}`).join(", ") || "nothing happened"}`);
   const total = known.reduce((sum, run) => sum + run.events.total, 0);
   const columns = [...(runs.length > 1 ? [{ title: "run" }] : []), { title: "step", number: true }, { title: "kind" }, { title: "cause" }, { title: "of" }, { title: "what it says", wrap: true }];
-  return element("div", { class: "card wide", id: "events" }, element("h3", {}, "Warnings, returns, adaptations, stops and restarts"),
-    element("p", { class: "summary" }, kinds.join("; ") + (rows.length < total ? `; the first and the last ${whole(rows.length)} of ${whole(total)} are shown.` : ".")),
+  const shown = rows.length < total ? `; the first and the last ${whole(rows.length)} of ${whole(total)} are shown.` : ".";
+  return figureOf({ id: "events", title: "Warnings, returns, adaptations, stops and restarts", summary: kinds.join("; ") + shown },
     rows.length > 0 ? table({ columns, rows, label: "Events", tall: true, long: true }) : null);
 }

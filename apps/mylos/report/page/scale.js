@@ -55,6 +55,13 @@ function symmetricScale(least, largest, linearUpTo, from, to) {
   return { least, largest, place, ticks, log: true };
 }
 
+// The lines of a vertical scale from `left` to `right`, with its ticks' labels.
+function gridLines(y, labels, left, right) {
+  return y.ticks.flatMap((tick, i) => [
+    shape("line", { class: "grid", x1: left, x2: right, y1: y.place(tick), y2: y.place(tick) }),
+    shape("text", { x: left - 7, y: y.place(tick) + 4, "text-anchor": "end" }, labels[i])]);
+}
+
 // The width of the labels of a vertical axis.
 function labelWidth(labels) {
   return 12 + 6.6 * Math.max(2, ...labels.map((label) => label.length));

@@ -5,15 +5,8 @@ function headOfSweep(sweep) {
   const ended = members.filter((member) => !["waiting", "running"].includes(member.state)).length;
   const all = Math.max(sweep.trials, members.length);
   const states = Object.entries(counts).map(([state, count]) => element("li", {}, memberState(sweep, state, count)));
-  const figures = figuresOfSweep(sweep).map(([name, value, more]) => element("div", {}, element("dt", {}, name), element("dd", {}, value), more ? element("dd", {}, more) : null));
-  return [
-    element("div", { class: "head" }, element("h1", {}, sweep.label), stateOf(sweep)),
-    element("p", { class: "soft" }, `${whole(ended)} of ${plural(all, "member")} ended; ${sweep.progress_text}`),
-    element("p", { class: "soft small break mono" }, sweep.folder),
-    all > 0 ? element("progress", { max: all, value: ended, "aria-label": "members that have ended" }) : null,
-    element("ul", { class: "legend states", id: "states", "aria-label": "States of the members" }, states),
-    element("dl", { class: "figures" }, figures),
-  ];
+  return headOf(sweep, `${whole(ended)} of ${plural(all, "member")} ended`, all > 0 ? { max: all, value: ended, "aria-label": "members that have ended" } : null, figuresOfSweep(sweep),
+    element("ul", { class: "legend states", id: "states", "aria-label": "States of the members" }, states));
 }
 
 // Rows of [name, value, note]; missing values are omitted.

@@ -21,8 +21,8 @@ function bestDecks(sweep) {
   const rows = [{ cells: [metricName(sweep), "", ...best.map(({ member }) => element("strong", {}, number(member.value)))] },
     ...keys.map((key) => ({ cells: [element("code", {}, key), baseOf(key), ...best.map((one) => cellOf(key, one))] }))];
   const columns = [{ title: "key" }, { title: "base deck", wrap: true }, ...best.map(({ member }) => ({ title: memberName(member), wrap: true }))];
-  return element("div", { class: "card wide", id: "best" }, element("h3", {}, "Best decks"),
-    element("p", { class: "summary" }, withCode(`The keys in which the decks of the best members differ from the base deck. \`mylos sweep --best ${best.length} FOLDER\` prints these decks with all digits.`)),
+  return figureOf({ id: "best", title: "Best decks",
+    summary: withCode(`The keys in which the decks of the best members differ from the base deck. \`mylos sweep --best ${best.length} FOLDER\` prints these decks with all digits.`) },
     table({ columns, rows, label: "Keys of the best decks" }));
 }
 
@@ -69,8 +69,8 @@ function membersCard(sweep) {
   };
   show();
   const more = members.length > maxMembersShown ? ` The first ${whole(maxMembersShown)} in this order are shown.` : "";
-  return element("div", { class: "card wide", id: "members" }, element("h3", {}, "Members"),
-    element("p", { class: "summary" }, withCode(`${plural(members.length, "member")}, the best first; a click on a column's name sorts by it. Each folder \`members/NNNN\` is a run, of which \`mylos report\` makes a page.${more}`)), place);
+  return figureOf({ id: "members", title: "Members",
+    summary: withCode(`${plural(members.length, "member")}, the best first; a click on a column's name sorts by it. Each folder \`members/NNNN\` is a run, of which \`mylos report\` makes a page.${more}`) }, place);
 }
 
 function compared(one, other) {
