@@ -4,14 +4,13 @@
 
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
 
-function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step", quietLabel, limit = Infinity }) {
+function lineChart({ id, title, wide, low, lines, marks = [], format = number, log = "never", base = 10, summary, axis = "step", quietLabel, limit = Infinity }) {
   lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
   if (lines.length === 0) return null;
   const extent = extentOf(lines, limit);
   const decades = log === "never" ? null : decadesOf(extent);
   const mayLog = decades !== null;
   let logarithmic = mayLog && (log === "always" || decades.spread > 40);
-  const say = (value) => format(value) + unit;
   const toggle = mayLog && log !== "always" && element("button", { type: "button", id: `${id}-log`, "aria-pressed": String(logarithmic),
     onclick: () => {
       logarithmic = !logarithmic;
@@ -20,10 +19,10 @@ function lineChart({ id, title, wide, low, lines, marks = [], format = number, u
     } }, decades.linearUpTo > 0 ? "log scale, linear around 0" : "log scale");
   const made = card({
     id, title, wide, buttons: toggle || null,
-    summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
+    summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, format)).join(" "),
     legend: lines.length > 1 || hasBand(lines[0]) ? legendOf(lines, quietLabel) : null,
-    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, decades: logarithmic ? decades : null, base, format, say, axis }),
-    table: () => tableOfLines(title, lines, more, say, axis),
+    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, decades: logarithmic ? decades : null, base, format, axis }),
+    table: () => tableOfLines(title, lines, format, axis),
   });
   return made.figure;
 }
@@ -62,16 +61,16 @@ function decadesOf({ least, largest, leastPositive, typicalLargest }) {
   return { linearUpTo, spread: Math.max(-least, typicalLargest) / linearUpTo };
 }
 
-function inWords(line, named, short, say) {
+function inWords(line, named, short, format) {
   const { points } = line;
   const [start, end] = [points[0], points[points.length - 1]];
   const lowest = points.reduce((best, point) => (point.least < best.least ? point : best));
   const highest = points.reduce((best, point) => (point.largest > best.largest ? point : best));
   const name = named ? `${line.label}: ` : "";
-  if (lowest.least === highest.largest) return `${name}${say(start.mean)} throughout.`;
-  if (short) return `${name}${say(end.mean)} at step ${whole(end.last)}; least ${say(lowest.least)}.`;
-  return `${name}${say(start.mean)} at step ${whole(start.first)}, ${say(end.mean)} at step ${whole(end.last)}; ` +
-    `least ${say(lowest.least)}, largest ${say(highest.largest)}.`;
+  if (lowest.least === highest.largest) return `${name}${format(start.mean)} throughout.`;
+  if (short) return `${name}${format(end.mean)} at step ${whole(end.last)}; least ${format(lowest.least)}.`;
+  return `${name}${format(start.mean)} at step ${whole(start.first)}, ${format(end.mean)} at step ${whole(end.last)}; ` +
+    `least ${format(lowest.least)}, largest ${format(highest.largest)}.`;
 }
 
 function hasBand(line) {
@@ -108,7 +107,7 @@ function verticalScale({ least, largest, leastPositive }, decades, bottom, top, 
   return logScale(leastPositive, largest, bottom, top, 5, base);
 }
 
-function drawLines({ width, high, lines, marks, extent, decades, base, format, say, axis }) {
+function drawLines({ width, high, lines, marks, extent, decades, base, format, axis }) {
   const height = high ? Math.round(Math.min(340, Math.max(220, width * 0.42))) : 210;
   const bottom = height - 22;
   const top = marks.length > 0 ? 22 : 8;
@@ -128,7 +127,7 @@ function drawLines({ width, high, lines, marks, extent, decades, base, format, s
   const cursor = shape("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
   const dots = loudOf(lines).map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
   svg.append(cursor, ...dots);
-  return { svg, upward: true, ...placesOf(loudOf(lines), marks, x, y, cursor, dots, say, axis) };
+  return { svg, upward: true, ...placesOf(loudOf(lines), marks, x, y, cursor, dots, format, axis) };
 }
 
 function drawLine(line, x, y) {
@@ -176,7 +175,7 @@ function nearest(points, step) {
 }
 
 // The places of the cursor are the points of the line with the most; the other lines show their nearest points.
-function placesOf(lines, marks, x, y, cursor, dots, say, axis) {
+function placesOf(lines, marks, x, y, cursor, dots, format, axis) {
   const all = lines.reduce((most, line) => (line.points.length > most.length ? line.points : most), lines[0].points);
   const [from, to] = [x.place(x.least), x.place(x.largest)];
   const near = (pointer) => all.indexOf(nearest(all, x.least + ((pointer - from) / (to - from || 1)) * (x.largest - x.least)));
@@ -186,8 +185,8 @@ function placesOf(lines, marks, x, y, cursor, dots, say, axis) {
     const words = lines.map((line, i) => {
       const point = nearest(line.points, at);
       fill(dots[i], { cx: x.place(point.at), cy: y.place(point.mean), visibility: "visible" }, []);
-      const spread = point.least < point.largest ? ` (${say(point.least)} to ${say(point.largest)})` : "";
-      return `${lines.length > 1 ? `${line.label} ` : ""}${say(point.mean)}${spread}`;
+      const spread = point.least < point.largest ? ` (${format(point.least)} to ${format(point.largest)})` : "";
+      return `${lines.length > 1 ? `${line.label} ` : ""}${format(point.mean)}${spread}`;
     });
     const here = marks.filter((mark) => mark.step >= first && mark.step <= last).slice(0, 3).map((mark) => mark.text);
     return `${places(axis, first, last)}: ${words.concat(here).join(" \u00b7 ")}`;
@@ -201,13 +200,13 @@ function places(axis, first, last) {
 
 const mostTableRows = 400;
 
-function tableOfLines(title, lines, more, say, axis) {
+function tableOfLines(title, lines, format, axis) {
   const rows = [];
   for (const line of lines) {
     const every = Math.ceil((line.points.length * lines.length) / mostTableRows);
     for (let i = 0; i < line.points.length; i += every) {
       const point = line.points[i];
-      const cells = [places(axis, point.first, point.last), say(point.mean), say(point.least), say(point.largest)];
+      const cells = [places(axis, point.first, point.last), format(point.mean), format(point.least), format(point.largest)];
       rows.push({ cells: lines.length > 1 ? [line.label, ...cells] : cells });
     }
   }
@@ -215,5 +214,5 @@ function tableOfLines(title, lines, more, say, axis) {
   if (lines.length > 1) columns.unshift({ title: "curve" });
   const total = lines.reduce((sum, line) => sum + line.points.length, 0);
   const caption = rows.length < total ? `${title}: ${rows.length} of ${total} points, evenly chosen` : title;
-  return element("div", {}, more ? more() : null, table({ columns, rows, caption, tall: true }));
+  return table({ columns, rows, caption, tall: true });
 }

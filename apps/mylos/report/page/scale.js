@@ -9,7 +9,7 @@ function niceStep(rough) {
 function linearScale(least, largest, from, to, count) {
   if (least === largest) {
     const middle = (from + to) / 2;
-    return { least, largest, place: () => middle, ticks: [least], log: false };
+    return { least, largest, place: () => middle, ticks: [least] };
   }
   const step = niceStep((largest - least) / count);
   const ticks = [];
@@ -17,7 +17,7 @@ function linearScale(least, largest, from, to, count) {
     ticks.push(Number((i * step).toPrecision(12)));
   }
   const place = (value) => from + ((value - least) / (largest - least)) * (to - from);
-  return { least, largest, place, ticks, log: false };
+  return { least, largest, place, ticks };
 }
 
 // For positive values; ticks are powers of `base`.
@@ -34,7 +34,7 @@ function logScale(least, largest, from, to, count, base = 10) {
   if (ticks.length < 2) {
     ticks = linearScale(least, largest, from, to, count).ticks.filter((tick) => tick >= least);
   }
-  return { least, largest, place, ticks, log: true };
+  return { least, largest, place, ticks };
 }
 
 // For values that are not all positive: linear up to about `linearUpTo` on both sides of zero, logarithmic beyond. Ticks are zero and
@@ -52,7 +52,7 @@ function symmetricScale(least, largest, linearUpTo, from, to) {
     const unit = 10 ** Math.floor(Math.log10(Math.abs(end)));
     if (end !== 0 && ticks.every((tick) => tick * end <= 0)) ticks.push(Number((Math.trunc(end / unit) * unit).toPrecision(1)));
   }
-  return { least, largest, place, ticks, log: true };
+  return { least, largest, place, ticks };
 }
 
 // The lines of a vertical scale from `left` to `right`, with its ticks' labels.
