@@ -24,7 +24,7 @@ TEST(StepCurves, KeepsEveryStepWhileThereIsRoom) {
   ASSERT_EQ(curves.points().size(), 100U);
   EXPECT_EQ(curves.width(), 1);
   EXPECT_EQ(curves.points()[41].first, 42);
-  EXPECT_EQ(curves.points()[41].curves[0].mean(), 1.0 / 42);
+  EXPECT_EQ(curves.points()[41].values[0].mean(), 1.0 / 42);
 }
 
 TEST(StepCurves, ASpikeOfOneStepStaysVisibleAmongAHundredThousand) {
@@ -40,11 +40,11 @@ TEST(StepCurves, ASpikeOfOneStepStaysVisibleAmongAHundredThousand) {
   double found = 0;
   std::int64_t count = 0;
   for (const auto& point : curves.points()) {
-    found += point.curves[0].sum;
-    count += point.curves[0].count;
+    found += point.values[0].sum;
+    count += point.values[0].count;
     const bool holds_it = point.first <= 77'777 && 77'777 <= point.last;
-    EXPECT_EQ(point.curves[0].largest == 1e6, holds_it);
-    EXPECT_LT(point.curves[0].least, 2.2);
+    EXPECT_EQ(point.values[0].largest == 1e6, holds_it);
+    EXPECT_LT(point.values[0].least, 2.2);
   }
   EXPECT_EQ(count, 100'000);
   EXPECT_NEAR(found, sum, 1e-6 * sum);
@@ -60,8 +60,8 @@ TEST(StepCurves, LeavesOutWhatIsNotFiniteAndTakesStepsInAnyOrder) {
     EXPECT_GT(point.first, before);
     EXPECT_GE(point.last, point.first);
     before = point.last;
-    count += point.curves[0].count;
-    EXPECT_EQ(point.curves[1].count, 0);
+    count += point.values[0].count;
+    EXPECT_EQ(point.values[1].count, 0);
   }
   EXPECT_EQ(count, 9);
   EXPECT_LE(curves.points().size(), 4U);
@@ -96,10 +96,10 @@ TEST(StepGrid, KeepsTheLargestOfACellAndMarksWhatIsBroken) {
   }
   ASSERT_EQ(grid.columns().size(), 5U);
   for (const auto& column : grid.columns()) {
-    EXPECT_EQ(column.values[0], column.first <= 13 && 13 <= column.last ? 99.0 : 1.0);
-    EXPECT_EQ(column.values[1], 2.0);
-    EXPECT_FALSE(column.broken[0]);
-    EXPECT_EQ(column.broken[1], column.first <= 21 && 21 <= column.last);
+    EXPECT_EQ(column.values[0].value, column.first <= 13 && 13 <= column.last ? 99.0 : 1.0);
+    EXPECT_EQ(column.values[1].value, 2.0);
+    EXPECT_FALSE(column.values[0].broken);
+    EXPECT_EQ(column.values[1].broken, column.first <= 21 && 21 <= column.last);
   }
 }
 

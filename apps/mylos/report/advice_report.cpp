@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "known_document.hpp"
+#include "run_folder.hpp"
 #include "run_parts.hpp"
 
 namespace mylos::app {

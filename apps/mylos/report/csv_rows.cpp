@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace mylos::app {
 namespace {
@@ -29,6 +30,16 @@ std::optional<double> number_of(std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::optional<double> number_or_nothing(std::string_view text) {
+  return text.empty() ? std::numeric_limits<double>::quiet_NaN() : number_of(text);
+}
+
+std::optional<std::int64_t> step_of(std::string_view text) {
+  const std::optional<double> step = number_of(text);
+  if (!step || !(*step >= 0 && *step <= static_cast<double>(max_step))) return std::nullopt;
+  return static_cast<std::int64_t>(*step);
 }
 
 CsvRows::CsvRows(std::vector<std::string> wanted, std::function<bool(Row)> take)

@@ -18,6 +18,13 @@ namespace mylos::app {
 
 /// Converts a text that consists of one number, "inf" and "nan" included.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
+/// The same; NaN if the text is empty.
+[[nodiscard]] std::optional<double> number_or_nothing(std::string_view text);
+
+/// The largest valid step.
+inline constexpr std::int64_t max_step = 1'000'000'000'000;
+/// Converts a text that consists of one step.
+[[nodiscard]] std::optional<std::int64_t> step_of(std::string_view text);
 
 class CsvRows {
  public:

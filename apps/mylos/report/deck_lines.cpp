@@ -71,13 +71,17 @@ DeckLines::DeckLines(std::string_view text) {
   }
 }
 
-std::string DeckLines::value(std::string_view key) const {
+const std::string* DeckLines::find(std::string_view key) const {
   const auto found =
       std::find_if(keys_.begin(), keys_.end(), [&](const auto& entry) { return entry.first == key; });
-  if (found == keys_.end()) return {};
-  const std::string& text = found->second;
-  const bool quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'');
-  return quoted ? text.substr(1, text.size() - 2) : text;
+  return found == keys_.end() ? nullptr : &found->second;
+}
+
+std::string DeckLines::value(std::string_view key) const {
+  const std::string* text = find(key);
+  if (!text) return {};
+  const bool quoted = text->size() >= 2 && (text->front() == '"' || text->front() == '\'');
+  return quoted ? text->substr(1, text->size() - 2) : *text;
 }
 
 double DeckLines::number(std::string_view key) const {

@@ -19,6 +19,8 @@ class DeckLines {
 
   /// "optimizer.lr" and the value as TOML: `0.001`, `"adamw"`.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& keys() const { return keys_; }
+  /// The value as TOML; null if the deck has no such key.
+  [[nodiscard]] const std::string* find(std::string_view key) const;
   /// "" if the deck has no such key. Texts are without their quotes.
   [[nodiscard]] std::string value(std::string_view key) const;
   /// 0 if the deck has no such key, or if its value is not a number.

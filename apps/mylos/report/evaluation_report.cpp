@@ -1,14 +1,10 @@
 #include "run_parts.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
 
-#include "curves_json.hpp"
 #include "mylos/train/evaluation/evaluation_rows.hpp"
 #include "run_folder.hpp"
-#include "run_table.hpp"
+#include "step_curves.hpp"
 
 namespace mylos::app {
 namespace {
@@ -20,61 +16,31 @@ constexpr std::size_t max_confusion_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_classes = 200;
 constexpr std::size_t max_targets = 200;  // a run writes no more
 
-bool is_matrix(const ordered_json& rows, std::size_t classes) {
-  if (!rows.is_array() || rows.size() != classes) return false;
-  return std::all_of(rows.begin(), rows.end(), [&](const ordered_json& row) {
-    return row.is_array() && row.size() == classes &&
-           std::all_of(row.begin(), row.end(),
-                       [](const ordered_json& cell) { return cell.is_number_unsigned(); });
-  });
+bool is_count(const ordered_json& value) {
+  return value.is_number_unsigned();
 }
 
 bool is_confusion(const ordered_json& document) {
-  if (!document.is_object() || !document.contains("classes") || !document.contains("parts")) return false;
-  const ordered_json& classes = document["classes"];
-  const ordered_json& parts = document["parts"];
-  if (!classes.is_array() || classes.empty() || classes.size() > max_classes) return false;
-  if (!parts.is_object() || parts.size() > max_metric_parts) return false;
-  return std::all_of(classes.begin(), classes.end(),
-                     [](const ordered_json& name) { return name.is_string(); }) &&
-         std::all_of(parts.begin(), parts.end(),
-                     [&](const ordered_json& rows) { return is_matrix(rows, classes.size()); });
-}
-
-bool is_row(const ordered_json& row, std::size_t targets) {
-  return row.is_array() && row.size() == targets &&
-         std::all_of(row.begin(), row.end(),
-                     [](const ordered_json& cell) { return cell.is_number() || cell.is_null(); });
+  const std::size_t classes = size_of_member(document, "classes");
+  const Requirement matrix = list_of(list_of(is_count, classes, classes), classes, classes);
+  return has_members(
+      document, {{"classes", list_of(is_text, 1, max_classes)}, {"parts", map_of(matrix, max_metric_parts)}});
 }
 
 bool are_targets(const ordered_json& document) {
-  if (!document.is_object() || !document.contains("targets") || !document.contains("parts")) return false;
-  const ordered_json& targets = document["targets"];
-  const ordered_json& parts = document["parts"];
-  if (!targets.is_array() || targets.empty() || targets.size() > max_targets) return false;
-  if (!parts.is_object() || parts.size() > max_metric_parts) return false;
-  return std::all_of(targets.begin(), targets.end(),
-                     [](const ordered_json& name) { return name.is_string(); }) &&
-         std::all_of(parts.begin(), parts.end(),
-                     [&](const ordered_json& row) { return is_row(row, targets.size()); });
+  const std::size_t targets = size_of_member(document, "targets");
+  const Requirement row = list_of(is_number_or_null, targets, targets);
+  return has_members(
+      document, {{"targets", list_of(is_text, 1, max_targets)}, {"parts", map_of(row, max_metric_parts)}});
 }
 
-/// Reads these members of a file, and its step; nothing if there is no such file, or if it is not `is_sound`.
-ordered_json members_of(const std::string& folder, const std::string& name, const char* names,
-                        bool (*is_sound)(const ordered_json&), const char* kind, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + name, max_confusion_bytes);
-  if (!file.exists) return nullptr;
-  if (file.problem.empty()) {
-    const ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (is_sound(document)) {
-      return {{"step", number_member(document, "step", 0)},
-              {names, document[names]},
-              {"parts", document["parts"]}};
-    }
-    file.problem = fmt::format("is not whole, or {}", kind);
-  }
-  notes.push_back(fmt::format("{}: {}: left out", name, file.problem));
-  return nullptr;
+/// Reads these members of a file, and its step.
+ordered_json members_of(const std::string& folder, const DocumentFile& file, const char* names,
+                        const Requirement& is_sound, ordered_json& notes) {
+  const ordered_json document = read_document(folder, file, is_sound, notes);
+  if (document.is_null()) return nullptr;
+  return {
+      {"step", number_member(document, "step", 0)}, {names, document[names]}, {"parts", document["parts"]}};
 }
 
 }  // namespace
@@ -109,11 +75,13 @@ ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t
 }
 
 ordered_json confusion_of(const std::string& folder, ordered_json& notes) {
-  return members_of(folder, "confusion.json", "classes", is_confusion, "no confusion matrix", notes);
+  return members_of(folder, {"confusion.json", "confusion matrix", max_confusion_bytes}, "classes",
+                    is_confusion, notes);
 }
 
 ordered_json targets_of(const std::string& folder, ordered_json& notes) {
-  return members_of(folder, "targets.json", "targets", are_targets, "no R2 of targets", notes);
+  return members_of(folder, {"targets.json", "R2 of targets", max_confusion_bytes}, "targets", are_targets,
+                    notes);
 }
 
 }  // namespace mylos::app

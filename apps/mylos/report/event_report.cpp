@@ -5,8 +5,8 @@
 #include <deque>
 
 #include "bounded_lines.hpp"
+#include "csv_rows.hpp"
 #include "run_folder.hpp"
-#include "step_curves.hpp"
 
 namespace mylos::app {
 namespace {
@@ -72,8 +72,7 @@ void read_events(const std::string& folder, const char* name, bool runs_on, Even
   if (!read_in_pieces(folder + "/" + name, [&](std::string_view piece) { lines.feed(piece); })) return;
   events.exist = true;
   damaged += lines.too_long();
-  if (damaged > 0)
-    notes.push_back(fmt::format("{}: {} damaged line{} left out", name, damaged, damaged == 1 ? "" : "s"));
+  note_damaged(name, damaged, "line", notes);
   if (lines.ends_within_line() && !runs_on)
     notes.push_back(fmt::format("{}: ends within a line, which was left out", name));
   for (ordered_json& event : last) events.rows.push_back(std::move(event));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,95 +22,72 @@ constexpr std::size_t max_spectra = 8;
 constexpr std::size_t max_members = 100'000;
 constexpr double max_side = 512;  // points of a picture
 
-bool is_count(const ordered_json& document, const char* key) {
-  const double value = number_member(document, key, -1);
-  return value >= 1 && value <= max_side && value == static_cast<double>(static_cast<std::int64_t>(value));
-}
-
-bool are_numbers(const ordered_json& list, std::size_t max) {
-  return list.is_array() && list.size() <= max &&
-         std::all_of(list.begin(), list.end(),
-                     [](const ordered_json& one) { return one.is_number() || one.is_null(); });
+/// A number of points.
+bool is_side(const ordered_json& value) {
+  if (!value.is_number()) return false;
+  const auto side = value.get<double>();
+  return side >= 1 && side <= max_side && side == std::floor(side);
 }
 
 /// A plane is coded in base 64, a line is a list of numbers.
-bool is_field(const ordered_json& picture, const char* key, double rows, double columns) {
-  if (!picture.contains(key)) return false;
-  const ordered_json& field = picture[key];
-  const auto points = static_cast<std::size_t>(rows * columns);
-  if (rows == 1) return are_numbers(field, points) && field.size() == points;
+bool is_field(const ordered_json& field, bool is_line, std::size_t points) {
+  if (is_line) return list_of(is_number_or_null, points, points)(field);
   return field.is_string() && field.get_ref<const std::string&>().size() == (points + 2) / 3 * 4;
 }
 
 bool is_picture(const ordered_json& picture) {
-  if (!picture.is_object() || !is_count(picture, "rows") || !is_count(picture, "columns")) return false;
-  const double rows = number_member(picture, "rows", 0);
-  const double columns = number_member(picture, "columns", 0);
-  for (const char* key : {"low", "high", "span", "every"})
-    if (!picture.contains(key) || !picture[key].is_number()) return false;
-  for (const char* key : {"title", "channel"})
-    if (!picture.contains(key) || !picture[key].is_string()) return false;
-  return is_field(picture, "truth", rows, columns) && is_field(picture, "predicted", rows, columns) &&
-         (rows == 1 || is_field(picture, "difference", rows, columns));
+  if (!has_members(picture, {{"rows", is_side}, {"columns", is_side}})) return false;
+  const auto rows = picture["rows"].get<std::size_t>();
+  const Requirement field = [&](const ordered_json& value) {
+    return is_field(value, rows == 1, rows * picture["columns"].get<std::size_t>());
+  };
+  return has_members(picture, {{"low", is_number},
+                               {"high", is_number},
+                               {"span", is_number},
+                               {"every", is_number},
+                               {"title", is_text},
+                               {"channel", is_text},
+                               {"truth", field},
+                               {"predicted", field}}) &&
+         (rows == 1 || has_members(picture, {{"difference", field}}));
 }
 
 bool are_pictures(const ordered_json& pictures) {
-  return pictures.is_array() && pictures.size() <= max_pictures &&
-         std::all_of(pictures.begin(), pictures.end(), is_picture);
+  return list_of(is_picture, 0, max_pictures)(pictures);
 }
 
 bool are_samples(const ordered_json& document) {
-  if (!document.is_object() || !document.contains("parts")) return false;
-  const ordered_json& parts = document["parts"];
-  return parts.is_object() && parts.size() <= max_parts &&
-         std::all_of(parts.begin(), parts.end(), are_pictures);
+  return has_members(document, {{"parts", map_of(are_pictures, max_parts)}});
 }
 
 bool are_errors(const ordered_json& errors) {
-  if (!errors.is_object() || !errors.contains("step") || errors.size() > 20) return false;
-  const ordered_json& steps = errors["step"];
-  if (!are_numbers(steps, max_steps)) return false;
-  return std::all_of(errors.begin(), errors.end(), [&](const ordered_json& column) {
-    return are_numbers(column, max_steps) && column.size() == steps.size();
-  });
+  const std::size_t steps = size_of_member(errors, "step");
+  const Requirement column = list_of(is_number_or_null, steps, steps);
+  return steps <= max_steps && has_members(errors, {{"step", column}}) && map_of(column, 20)(errors);
 }
 
 bool is_spectrum(const ordered_json& spectrum) {
   if (spectrum.is_null()) return true;
-  if (!spectrum.is_object() || !spectrum.contains("wavenumber") || !spectrum.contains("steps")) return false;
-  const ordered_json& steps = spectrum["steps"];
-  if (!are_numbers(spectrum["wavenumber"], max_steps) || !are_numbers(steps, max_spectra)) return false;
-  for (const char* key : {"network", "truth", "error"}) {
-    if (!spectrum.contains(key)) return false;
-    const ordered_json& lines = spectrum[key];
-    if (!lines.is_array() || lines.size() != steps.size()) return false;
-    for (const ordered_json& line : lines)
-      if (!are_numbers(line, max_steps) || (!line.empty() && line.size() != spectrum["wavenumber"].size()))
-        return false;
-  }
-  return true;
+  const std::size_t steps = size_of_member(spectrum, "steps");
+  const std::size_t wavenumbers = size_of_member(spectrum, "wavenumber");
+  const Requirement line = [&](const ordered_json& values) {
+    return list_of(is_number_or_null, 0, 0)(values) ||
+           list_of(is_number_or_null, wavenumbers, wavenumbers)(values);
+  };
+  const Requirement lines = list_of(line, steps, steps);
+  return has_members(spectrum, {{"wavenumber", list_of(is_number_or_null, 0, max_steps)},
+                                {"steps", list_of(is_number_or_null, 0, max_spectra)},
+                                {"network", lines},
+                                {"truth", lines},
+                                {"error", lines}});
 }
 
 bool is_rollout(const ordered_json& document) {
-  return document.is_object() && document.contains("errors") && are_errors(document["errors"]) &&
-         document.contains("spectrum") && is_spectrum(document["spectrum"]) &&
-         document.contains("pictures") && are_pictures(document["pictures"]) &&
-         document.contains("members") && document["members"].is_array() &&
-         document["members"].size() <= max_members;
-}
-
-/// Reads a file; nothing if there is none, or if it is not `is_sound`.
-ordered_json document_of(const std::string& folder, const std::string& name,
-                         bool (*is_sound)(const ordered_json&), const char* kind, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + name, max_field_bytes);
-  if (!file.exists) return nullptr;
-  if (file.problem.empty()) {
-    ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (is_sound(document)) return document;
-    file.problem = fmt::format("is not whole, or {}", kind);
-  }
-  notes.push_back(fmt::format("{}: {}: left out", name, file.problem));
-  return nullptr;
+  const auto is_anything = [](const ordered_json&) { return true; };
+  return has_members(document, {{"errors", are_errors},
+                                {"spectrum", is_spectrum},
+                                {"pictures", are_pictures},
+                                {"members", list_of(is_anything, 0, max_members)}});
 }
 
 /// Returns the steps of the first state that is not finite.
@@ -139,7 +117,7 @@ std::vector<std::string> rollout_files(const std::string& folder) {
 
 ordered_json samples_of(const std::string& folder, ordered_json& notes) {
   const ordered_json document =
-      document_of(folder, "samples.json", are_samples, "no fields of samples", notes);
+      read_document(folder, {"samples.json", "fields of samples", max_field_bytes}, are_samples, notes);
   if (document.is_null()) return nullptr;
   return {{"step", number_member(document, "step", 0)}, {"parts", document["parts"]}};
 }
@@ -153,7 +131,8 @@ ordered_json rollouts_of(const std::string& folder, ordered_json& notes) {
     names.resize(max_rollouts);
   }
   for (const std::string& name : names) {
-    const ordered_json document = document_of(folder, name, is_rollout, "no rollout", notes);
+    const ordered_json document =
+        read_document(folder, {name, "rollout", max_field_bytes}, is_rollout, notes);
     if (document.is_null()) continue;
     const std::int64_t first = first_step_not_finite(document["members"]);
     rollouts.push_back({{"name", name},

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "run_table.hpp"
+#include "run_folder.hpp"
 #include "step_grid.hpp"
 
 namespace mylos::app {
@@ -20,8 +20,8 @@ ordered_json json_of(const StepGrid& grid) {
     for (std::size_t column = 0; column < grid.columns().size(); ++column) {
       const StepGrid::Column& cells = grid.columns()[column];
       const bool exists = row < cells.values.size();
-      values.push_back(exists ? short_number(cells.values[row]) : ordered_json());
-      if (exists && cells.broken[row]) broken.push_back({row, column});
+      values.push_back(exists ? short_number(cells.values[row].value) : ordered_json());
+      if (exists && cells.values[row].broken) broken.push_back({row, column});
     }
     rows.push_back(std::move(values));
   }

@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
-#include "curves_json.hpp"
 #include "launch/child_process.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
-#include "run_table.hpp"
+#include "run_folder.hpp"
+#include "step_curves.hpp"
 #include "thinned_steps.hpp"
 
 namespace mylos::app {
@@ -21,60 +23,34 @@ constexpr std::size_t max_marks = 2000;
 constexpr std::size_t max_checkpoints_tried = 3;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Columns of history.csv; the first is the step.
-enum Column : std::size_t {
-  epoch = 1,
-  loss,
-  lr,
-  gradient_norm,
-  scale,
-  overflow,
-  samples_per_s,
-  tokens_per_s,
-  utilisation,
-  communication_s,
-  data_wait_s,
-  elapsed_s,
-  host_bytes,
-  host_peak_bytes,
-  device_bytes,
-  columns
-};
-const std::vector<std::string>& column_names() {
-  static const std::vector<std::string> names{"step",
-                                              "epoch",
-                                              "loss",
-                                              "lr",
-                                              "gradient_norm",
-                                              "scale",
-                                              "overflow",
-                                              "samples_per_s",
-                                              "tokens_per_s",
-                                              "model_flop_utilisation",
-                                              "communication_s",
-                                              "data_wait_s",
-                                              "elapsed_s",
-                                              "host_bytes",
-                                              "host_peak_bytes",
-                                              "device_bytes"};
-  return names;
+/// The columns of history.csv that are read. All from the loss on are drawn; in the last five, 0 means that
+/// nothing was measured.
+constexpr std::array<std::string_view, 16> history_columns{"step",
+                                                           "epoch",
+                                                           "elapsed_s",
+                                                           "overflow",
+                                                           "loss",
+                                                           "lr",
+                                                           "gradient_norm",
+                                                           "scale",
+                                                           "samples_per_s",
+                                                           "communication_s",
+                                                           "data_wait_s",
+                                                           "tokens_per_s",
+                                                           "model_flop_utilisation",
+                                                           "host_bytes",
+                                                           "host_peak_bytes",
+                                                           "device_bytes"};
+
+consteval std::size_t column(std::string_view name) {
+  const auto* found = std::find(history_columns.begin(), history_columns.end(), name);
+  if (found == history_columns.end()) throw "no such column";  // which stops the compiler
+  return static_cast<std::size_t>(found - history_columns.begin());
 }
 
-/// The columns that are drawn.
-const std::vector<std::string>& curve_names() {
-  static const std::vector<std::string> names{"loss",
-                                              "lr",
-                                              "gradient_norm",
-                                              "scale",
-                                              "samples_per_s",
-                                              "tokens_per_s",
-                                              "model_flop_utilisation",
-                                              "communication_s",
-                                              "data_wait_s",
-                                              "compute_s",
-                                              "host_bytes",
-                                              "host_peak_bytes",
-                                              "device_bytes"};
+std::vector<std::string> curve_names() {
+  std::vector<std::string> names(history_columns.begin() + column("loss"), history_columns.end());
+  names.emplace_back("compute_s");
   return names;
 }
 
@@ -85,7 +61,8 @@ class History {
       : batch_(batch),
         curves_(curve_names().size(), max_points),
         overflows_(max_marks),
-        rows_(column_names(), [this](CsvRows::Row row) { return add(row); }) {}
+        rows_({history_columns.begin(), history_columns.end()},
+              [this](CsvRows::Row row) { return add(row); }) {}
 
   CsvRows& rows() { return rows_; }
 
@@ -94,59 +71,57 @@ class History {
     document["points_stand_for"] = curves_.width();
     if (rows_.rows() == 0) return document;
     document["step"] = last_step_;
-    document["epoch"] = short_number(last_[epoch]);
-    document["loss"] = short_number(last_[loss]);
-    document["elapsed_s"] = short_number(last_[elapsed_s]);
+    document["epoch"] = short_number(last_[column("epoch")]);
+    document["loss"] = short_number(last_[column("loss")]);
+    document["elapsed_s"] = short_number(last_[column("elapsed_s")]);
     document["broken_losses"] = broken_losses_;
-    if (rows_.has(overflow))
+    if (rows_.has(column("overflow")))
       document["overflows"] = {
           {"steps", overflows_.steps()}, {"total", overflows_.total()}, {"every", overflows_.every()}};
     return document;
   }
 
  private:
+  using Values = std::array<double, history_columns.size()>;
+
   bool add(CsvRows::Row row) {
-    std::array<double, columns> values;
-    for (std::size_t column = 0; column < columns; ++column) {
-      const std::optional<double> number = number_or_nothing(row[column]);
+    Values values;
+    for (std::size_t i = 0; i < history_columns.size(); ++i) {
+      const std::optional<double> number = number_or_nothing(row[i]);
       if (!number) return false;
-      values[column] = *number;
+      values[i] = *number;
     }
-    const std::optional<std::int64_t> step = step_of(row[0]);
-    if (!step) return false;
-    const std::int64_t at = *step;
-    const bool skipped = values[overflow] > 0;
-    if (skipped) overflows_.add(at);
-    if (rows_.has(loss) && !std::isfinite(values[loss])) ++broken_losses_;
-    if (at >= last_step_) {
-      last_step_ = at;
+    const std::optional<std::int64_t> at = step_of(row[column("step")]);
+    if (!at) return false;
+    if (values[column("overflow")] > 0) overflows_.add(*at);
+    if (rows_.has(column("loss")) && !std::isfinite(values[column("loss")])) ++broken_losses_;
+    if (*at >= last_step_) {
+      last_step_ = *at;
       last_ = values;
     }
-    const double waits = values[communication_s] + values[data_wait_s];
-    const double compute = batch_ / values[samples_per_s] - waits;
-    const std::array curve_values{
-        values[loss],
-        values[lr],
-        skipped ? missing : values[gradient_norm],  // it leaves out what is not finite, and so says nothing
-        values[scale],
-        values[samples_per_s],
-        values[tokens_per_s] > 0 ? values[tokens_per_s] : missing,
-        values[utilisation] > 0 ? values[utilisation] : missing,
-        values[communication_s],
-        values[data_wait_s],
-        batch_ > 0 && values[samples_per_s] > 0 ? std::fmax(0.0, compute) : missing,
-        values[host_bytes] > 0 ? values[host_bytes] : missing,
-        values[host_peak_bytes] > 0 ? values[host_peak_bytes] : missing,
-        values[device_bytes] > 0 ? values[device_bytes] : missing};
-    curves_.add(at, curve_values);
+    add_to_curves(*at, values);
     return true;
+  }
+
+  void add_to_curves(std::int64_t at, Values values) {
+    const double step_s = batch_ / values[column("samples_per_s")];
+    const bool is_timed = batch_ > 0 && values[column("samples_per_s")] > 0;
+    if (values[column("overflow")] > 0)
+      values[column("gradient_norm")] = missing;  // it omits values that are not finite
+    for (std::size_t i = column("tokens_per_s"); i < history_columns.size(); ++i)
+      if (!(values[i] > 0)) values[i] = missing;
+    std::vector<double> curves(values.begin() + column("loss"), values.end());
+    curves.push_back(is_timed ? std::fmax(0.0, step_s - (values[column("communication_s")] +
+                                                         values[column("data_wait_s")]))
+                              : missing);
+    curves_.add(at, curves);
   }
 
   double batch_;
   StepCurves curves_;
   ThinnedSteps overflows_;
   std::int64_t last_step_ = 0;
-  std::array<double, columns> last_{};
+  Values last_{};
   std::int64_t broken_losses_ = 0;
   CsvRows rows_;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "known_document.hpp"
+#include "run_folder.hpp"
 
 namespace mylos::app {
 namespace {

@@ -46,11 +46,7 @@ double steps_of_run(const ordered_json& summary, const DeckLines& deck, const or
 std::string name_of_run(const std::string& folder, const ordered_json& summary, const DeckLines& deck) {
   if (std::string name = deck.value("run.name"); !name.empty()) return name;
   if (std::string name = text_member(summary, "run"); !name.empty()) return name;
-  namespace fs = std::filesystem;
-  std::error_code failure;
-  fs::path path = fs::absolute(folder, failure).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
+  return last_name(folder);
 }
 
 ordered_json keys_of(const DeckLines& deck) {

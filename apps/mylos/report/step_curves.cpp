@@ -6,7 +6,9 @@
 namespace mylos::app {
 namespace {
 
-void join(StepCurves::Values& into, const StepCurves::Values& other) {
+using Values = StepCurves::Values;
+
+void join(Values& into, const Values& other) {
   if (other.count == 0) return;
   if (into.count == 0) {
     into = other;
@@ -18,49 +20,50 @@ void join(StepCurves::Values& into, const StepCurves::Values& other) {
   into.count += other.count;
 }
 
+template <class Number>
+ordered_json numbers(const StepCurves& curves, std::size_t curve, const Number& number) {
+  ordered_json list = ordered_json::array();
+  for (const StepCurves::Point& point : curves.points()) {
+    const Values& values = point.values[curve];
+    list.push_back(values.count == 0 ? ordered_json() : short_number(number(values)));
+  }
+  return list;
+}
+
 }  // namespace
 
 StepCurves::StepCurves(std::size_t curves, std::size_t max_points)
     : curves_(curves), max_points_(std::max<std::size_t>(1, max_points)) {}
 
-StepCurves::Point& StepCurves::point_of(std::int64_t step) {
-  const std::int64_t key = step / width_;
-  const auto keys_below = [this](const Point& point, std::int64_t sought) {
-    return point.first / width_ < sought;
-  };
-  const bool is_last = !points_.empty() && points_.back().first / width_ == key;  // as steps come as a rule
-  auto found =
-      is_last ? points_.end() - 1 : std::lower_bound(points_.begin(), points_.end(), key, keys_below);
-  if (found == points_.end() || found->first / width_ != key)
-    found = points_.insert(found, Point{step, step, std::vector<Values>(curves_)});
-  return *found;
-}
-
 void StepCurves::add(std::int64_t step, std::span<const double> values) {
-  Point& point = point_of(step);
-  point.first = std::min(point.first, step);
-  point.last = std::max(point.last, step);
+  std::vector<Values>& point = points_.at(step);
+  point.resize(curves_);
   for (std::size_t curve = 0; curve < curves_; ++curve)
-    if (std::isfinite(values[curve]))
-      join(point.curves[curve], {values[curve], values[curve], values[curve], 1});
-  while (points_.size() > max_points_) merge();
+    if (std::isfinite(values[curve])) join(point[curve], {values[curve], values[curve], values[curve], 1});
+  points_.reduce_to(max_points_, [](std::vector<Values>& into, const std::vector<Values>& other) {
+    for (std::size_t curve = 0; curve < other.size(); ++curve) join(into[curve], other[curve]);
+  });
 }
 
-/// Merges neighbours that are in one interval of twice the width.
-void StepCurves::merge() {
-  width_ *= 2;
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < points_.size(); ++i) {
-    if (points_[i].first / width_ != points_[kept].first / width_) {
-      ++kept;
-      if (kept != i) points_[kept] = std::move(points_[i]);
-      continue;
-    }
-    points_[kept].last = std::max(points_[kept].last, points_[i].last);
-    for (std::size_t curve = 0; curve < curves_; ++curve)
-      join(points_[kept].curves[curve], points_[i].curves[curve]);
+ordered_json json_of(const StepCurves& curves, const std::vector<std::string>& names) {
+  ordered_json document = {{"first", ordered_json::array()}};
+  const auto& points = curves.points();
+  for (const auto& point : points) document["first"].push_back(point.first);
+  if (curves.width() > 1)
+    for (const auto& point : points) document["last"].push_back(point.last);
+  for (std::size_t curve = 0; curve < names.size(); ++curve) {
+    const auto any = [&](const auto& condition) {
+      return std::any_of(points.begin(), points.end(),
+                         [&](const auto& point) { return condition(point.values[curve]); });
+    };
+    if (!any([](const Values& values) { return values.count > 0; })) continue;
+    ordered_json& member = document[names[curve]];
+    member["mean"] = numbers(curves, curve, [](const Values& values) { return values.mean(); });
+    if (!any([](const Values& values) { return values.least != values.largest; })) continue;
+    member["least"] = numbers(curves, curve, [](const Values& values) { return values.least; });
+    member["largest"] = numbers(curves, curve, [](const Values& values) { return values.largest; });
   }
-  points_.resize(kept + 1);
+  return document;
 }
 
 }  // namespace mylos::app

@@ -5,7 +5,11 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "report_json.hpp"
+#include "step_intervals.hpp"
 
 namespace mylos::app {
 
@@ -19,11 +23,7 @@ class StepCurves {
     std::int64_t count = 0;
     [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
   };
-  struct Point {
-    std::int64_t first = 0;  // the least and the largest step that it stands for
-    std::int64_t last = 0;
-    std::vector<Values> curves;
-  };
+  using Point = StepInterval<std::vector<Values>>;  // with the values of each curve
 
   StepCurves(std::size_t curves, std::size_t max_points);
 
@@ -31,21 +31,19 @@ class StepCurves {
   void add(std::int64_t step, std::span<const double> values);
 
   /// At most `max_points` points, sorted by step.
-  [[nodiscard]] const std::vector<Point>& points() const { return points_; }
+  [[nodiscard]] const std::vector<Point>& points() const { return points_.intervals(); }
   /// The largest number of steps of a point.
-  [[nodiscard]] std::int64_t width() const { return width_; }
+  [[nodiscard]] std::int64_t width() const { return points_.width(); }
 
  private:
-  Point& point_of(std::int64_t step);
-  void merge();
-
   std::size_t curves_;
   std::size_t max_points_;
-  std::int64_t width_ = 1;
-  std::vector<Point> points_;
+  StepIntervals<std::vector<Values>> points_;
 };
 
-/// The largest valid step.
-inline constexpr std::int64_t max_step = 1'000'000'000'000;
+/// {"first": [...], "last": [...], NAME: {"mean": [...], "least": [...], "largest": [...]}, ...}: one number
+/// per point, null if a point has none. "last" is omitted if points are single steps, "least" and "largest"
+/// if they equal the mean, and a curve if it has no values.
+[[nodiscard]] ordered_json json_of(const StepCurves& curves, const std::vector<std::string>& names);
 
 }  // namespace mylos::app

@@ -10,41 +10,36 @@
 #include <string_view>
 #include <vector>
 
+#include "step_intervals.hpp"
+
 namespace mylos::app {
 
 class StepGrid {
  public:
-  static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();  // no value in this cell
-
-  struct Column {
-    std::int64_t first = 0;  // the least and the largest step that it stands for
-    std::int64_t last = 0;
-    std::vector<double> values;  // of the rows; may be shorter than there are rows
-    std::vector<bool> broken;    // a value of this cell was not finite, or said to be
+  struct Cell {
+    double value = std::numeric_limits<double>::quiet_NaN();  // NaN: no value
+    bool broken = false;  // a value of this cell was not finite, or said to be
   };
+  using Column = StepInterval<std::vector<Cell>>;  // with the cells of the rows; may be shorter
 
-  StepGrid(std::size_t max_rows, std::size_t max_columns, std::size_t max_cells);
+  StepGrid(std::size_t max_rows, std::size_t max_columns, std::size_t max_cells)
+      : max_rows_(max_rows), max_columns_(max_columns), max_cells_(max_cells) {}
 
   /// `broken`: the measured value was not finite, for any `value`.
   void add(std::int64_t step, std::string_view name, double value, bool broken);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_.intervals(); }
   /// True if names beyond the bound were skipped.
   [[nodiscard]] bool has_more_names() const { return has_more_names_; }
 
  private:
-  Column& column_of(std::int64_t step);
-  void merge();
-  [[nodiscard]] std::size_t max_columns() const;
-
   std::size_t max_rows_;
   std::size_t max_columns_;
   std::size_t max_cells_;
-  std::int64_t width_ = 1;
   std::map<std::string, std::size_t, std::less<>> rows_;
   std::vector<std::string> names_;
-  std::vector<Column> columns_;
+  StepIntervals<std::vector<Cell>> columns_;
   bool has_more_names_ = false;
 };
 

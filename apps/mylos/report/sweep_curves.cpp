@@ -5,7 +5,6 @@
 
 #include "csv_rows.hpp"
 #include "run_folder.hpp"
-#include "run_table.hpp"
 
 namespace mylos::app {
 

@@ -9,9 +9,7 @@
 #include <utility>
 
 #include "csv_rows.hpp"
-#include "known_document.hpp"
 #include "run_folder.hpp"
-#include "run_table.hpp"
 
 namespace mylos::app {
 namespace {
@@ -153,9 +151,8 @@ void read_members(const std::string& folder, StoredSweep& sweep, ordered_json& n
   }
   if (rows.rows() + rows.damaged() > 0 && !(rows.has(0) && rows.has(1)))
     notes.push_back("sweep.csv: has no columns \"member\" and \"state\": left out");
-  else if (rows.damaged() > 0)
-    notes.push_back(
-        fmt::format("sweep.csv: {} damaged row{} left out", rows.damaged(), rows.damaged() == 1 ? "" : "s"));
+  else
+    note_damaged("sweep.csv", rows.damaged(), "row", notes);
   if (rows.ends_within_row()) notes.push_back("sweep.csv: ends within a row, which was left out");
   if (beyond > 0)
     notes.push_back(fmt::format("sweep.csv: only the first {} of {} members are read", max_sweep_members,

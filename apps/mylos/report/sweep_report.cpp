@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
 
-#include "curves_json.hpp"
 #include "deck_lines.hpp"
 #include "run_folder.hpp"
 #include "sweep_curves.hpp"
@@ -121,9 +119,7 @@ MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
   if (has_halving(sweep))
     for (std::size_t i = 0; i < sweep.members.size(); ++i)
       if (std::find(drawn.begin(), drawn.end(), i) == drawn.end()) (void)read(i);
-  if (damaged > 0)
-    notes.push_back(fmt::format("evaluations.csv of members: {} damaged row{} left out", damaged,
-                                damaged == 1 ? "" : "s"));
+  note_damaged("evaluations.csv of members", damaged, "row", notes);
   return measured;
 }
 
@@ -189,9 +185,8 @@ ordered_json differences_of(const std::string& folder, const DeckLines& base) {
   if (file.text.empty()) return nullptr;
   const DeckLines own(file.text);
   const auto find = [](const DeckLines& deck, const std::string& key) {
-    const auto found = std::find_if(deck.keys().begin(), deck.keys().end(),
-                                    [&](const auto& entry) { return entry.first == key; });
-    return found == deck.keys().end() ? ordered_json() : ordered_json(found->second);
+    const std::string* value = deck.find(key);
+    return value ? ordered_json(*value) : ordered_json();
   };
   ordered_json differences = ordered_json::array();
   const auto add = [&](const std::string& key) {
@@ -206,15 +201,6 @@ ordered_json differences_of(const std::string& folder, const DeckLines& base) {
   return differences;
 }
 
-std::string label_of(const std::string& folder, const StoredSweep& sweep) {
-  if (!sweep.name.empty()) return sweep.name;
-  namespace fs = std::filesystem;
-  std::error_code failure;
-  fs::path path = fs::absolute(folder, failure).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
-}
-
 }  // namespace
 
 SweepReport report_of_sweep(const std::string& folder) {
@@ -223,7 +209,7 @@ SweepReport report_of_sweep(const std::string& folder) {
   const std::vector<std::size_t> ranking = ranking_of(sweep);
   const DeckLines base(sweep.deck);
   const RunProgressReport progress = progress_of_sweep(folder, sweep);
-  SweepReport report{.document = {{"label", label_of(folder, sweep)},
+  SweepReport report{.document = {{"label", sweep.name.empty() ? last_name(folder) : sweep.name},
                                   {"folder", folder},
                                   {"progress", name_of(progress.progress)},
                                   {"progress_text", progress.text},

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "known_document.hpp"
+#include "run_folder.hpp"
 #include "run_parts.hpp"
 
 namespace mylos::app {
@@ -14,12 +14,8 @@ bool is_fraction(const ordered_json& value) {
 }
 
 bool is_uncertainty(const ordered_json& document) {
-  if (!document.is_object() || !document.contains("coverage")) return false;
-  const ordered_json& coverage = document["coverage"];
-  if (!coverage.is_array() || coverage.empty() || coverage.size() > max_coverages) return false;
-  return std::all_of(coverage.begin(), coverage.end(), [](const ordered_json& pair) {
-    return pair.is_array() && pair.size() == 2 && is_fraction(pair[0]) && is_fraction(pair[1]);
-  });
+  const Requirement pair = list_of(is_fraction, 2, 2);
+  return has_members(document, {{"coverage", list_of(pair, 1, max_coverages)}});
 }
 
 }  // namespace
