@@ -81,7 +81,7 @@ std::string page_text(std::int64_t reload_s, const char* contents, ordered_json 
 }
 
 Page make_sweep_page(const std::string& folder, std::int64_t watch_s) {
-  SweepReport report = report_of_sweep(folder);
+  Report report = report_of_sweep(folder);
   Page page{.any_runs_on = report.progress == RunProgress::running};
   page.text = page_text(page.any_runs_on ? watch_s : 0, "sweep", std::move(report.document));
   return page;
@@ -93,7 +93,7 @@ Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
   ordered_json runs = ordered_json::array();
   Page page;
   for (const std::string& folder : folders) {
-    RunReport report = report_of(folder, bounds);
+    Report report = report_of(folder, bounds);
     page.any_runs_on = page.any_runs_on || report.progress == RunProgress::running;
     runs.push_back(std::move(report.document));
   }

@@ -7,18 +7,13 @@
 #include <map>
 
 #include "csv_rows.hpp"
+#include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
 namespace {
 
 constexpr std::size_t max_keys = 2000;
 constexpr std::size_t max_value_bytes = 2000;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 /// Returns the text before a comment; a '#' within a string begins no comment.
 std::string_view without_comment(std::string_view line) {
@@ -45,7 +40,7 @@ DeckLines::DeckLines(std::string_view text) {
   bool is_table_of_list = false;  // whose lines become one value
   std::map<std::string, std::size_t> tables;
   while (!text.empty() && keys_.size() < max_keys) {
-    const std::string_view line = trimmed(without_comment(text.substr(0, text.find('\n'))));
+    const std::string_view line = trimmed(without_comment(text.substr(0, text.find('\n'))), " \t\r");
     text.remove_prefix(std::min(text.size(), text.find('\n')));
     if (!text.empty()) text.remove_prefix(1);
     if (line.starts_with('[') && line.ends_with(']')) {

@@ -26,4 +26,10 @@ struct RunProgressReport {
 
 [[nodiscard]] const char* name_of(RunProgress progress);
 
+/// All data of a run or a sweep for the page.
+struct Report {
+  ordered_json document;
+  RunProgress progress = RunProgress::unfinished;
+};
+
 }  // namespace mylos::app

@@ -62,7 +62,7 @@ ReportBounds bounds_for(std::size_t runs) {
   return {std::max<std::size_t>(300, one.points / runs), std::max<std::size_t>(4000, one.cells / runs)};
 }
 
-RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
+Report report_of(const std::string& folder, const ReportBounds& bounds) {
   ordered_json notes = ordered_json::array();
   const ordered_json summary = summary_of(folder, notes);
   const DeckFile deck = read_deck_of(folder, notes);
@@ -70,7 +70,7 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   const bool runs_on = progress.progress == RunProgress::running;
   ordered_json events = events_of(folder, runs_on, notes);
   progress = with_end_event(std::move(progress), events);
-  RunReport report;
+  Report report;
   report.progress = progress.progress;
   ordered_json& document = report.document;
   document = {{"name", name_of_run(folder, summary, deck.lines)},

@@ -18,12 +18,7 @@ struct ReportBounds {
 /// The limits for `runs` runs that share one page.
 [[nodiscard]] ReportBounds bounds_for(std::size_t runs);
 
-struct RunReport {
-  ordered_json document;
-  RunProgress progress = RunProgress::unfinished;
-};
-
 /// `folder`: from open_run_folder(). The document's `notes` list damaged and missing files.
-[[nodiscard]] RunReport report_of(const std::string& folder, const ReportBounds& bounds);
+[[nodiscard]] Report report_of(const std::string& folder, const ReportBounds& bounds);
 
 }  // namespace mylos::app

@@ -78,16 +78,15 @@ ordered_json member_json(const StoredMember& member) {
           {"values", member.values}};
 }
 
-/// The members whose curves are drawn: the best, and the others while there is room.
-std::vector<std::size_t> with_curves(const StoredSweep& sweep, const std::vector<std::size_t>& ranking) {
-  std::vector<std::size_t> drawn = ranking;
+/// The ranked members, then the others.
+std::vector<std::size_t> all_members(const StoredSweep& sweep, const std::vector<std::size_t>& ranking) {
+  std::vector<std::size_t> members = ranking;
   for (std::size_t i = 0; i < sweep.members.size(); ++i)
-    if (std::find(ranking.begin(), ranking.end(), i) == ranking.end()) drawn.push_back(i);
-  drawn.resize(std::min(drawn.size(), max_curves));
-  return drawn;
+    if (std::find(ranking.begin(), ranking.end(), i) == ranking.end()) members.push_back(i);
+  return members;
 }
 
-/// The curves of members, and the values of members at the first rung.
+/// The curves of the first members, and the values of all members at the first rung.
 struct MeasuredCurves {
   ordered_json curves = ordered_json::array();
   std::map<std::size_t, double> at_first_rung;
@@ -95,9 +94,10 @@ struct MeasuredCurves {
 
 MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
                            const std::vector<std::size_t>& ranking, ordered_json& notes) {
-  const std::vector<std::size_t> drawn = with_curves(sweep, ranking);
+  const std::vector<std::size_t> members = all_members(sweep, ranking);
+  const std::size_t drawn = std::min(members.size(), max_curves);
   const std::size_t points =
-      std::min(max_points_of_curve, max_curve_points / std::max<std::size_t>(1, drawn.size()));
+      std::min(max_points_of_curve, max_curve_points / std::max<std::size_t>(1, drawn));
   const double first_rung = has_halving(sweep) ? sweep.rungs.front() : 0;
   const SweepMetric metric = metric_of(sweep.metric);
   MeasuredCurves measured;
@@ -109,22 +109,14 @@ MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
     if (curve.at_end) measured.at_first_rung[member] = *curve.at_end;
     return curve;
   };
-  for (const std::size_t member : drawn) {
-    const MemberCurve curve = read(member);
-    ordered_json document = json_of(curve.curve, {"value"});
-    if (!document.contains("value")) continue;
-    document["index"] = member;
+  for (std::size_t i = 0; i < (has_halving(sweep) ? members.size() : drawn); ++i) {
+    ordered_json document = json_of(read(members[i]).curve, {"value"});
+    if (i >= drawn || !document.contains("value")) continue;
+    document["index"] = members[i];
     measured.curves.push_back(std::move(document));
   }
-  if (has_halving(sweep))
-    for (std::size_t i = 0; i < sweep.members.size(); ++i)
-      if (std::find(drawn.begin(), drawn.end(), i) == drawn.end()) (void)read(i);
   note_damaged("evaluations.csv of members", damaged, "row", notes);
   return measured;
-}
-
-double group_value(double value) {
-  return std::isfinite(value) ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
 ordered_json groups_json(const KeyImportance& importance, const StoredKey& key) {
@@ -138,8 +130,8 @@ ordered_json groups_json(const KeyImportance& importance, const StoredKey& key) 
       one["value"] = key_group.value;
     }
     one["members"] = key_group.members;
-    one["median"] = short_number(group_value(key_group.median));  // null: diverged
-    one["best"] = short_number(group_value(key_group.best));
+    one["median"] = short_number(key_group.median);  // null: diverged
+    one["best"] = short_number(key_group.best);
     one["mean_rank"] = short_number(key_group.mean_rank);
     groups.push_back(std::move(one));
   }
@@ -203,24 +195,24 @@ ordered_json differences_of(const std::string& folder, const DeckLines& base) {
 
 }  // namespace
 
-SweepReport report_of_sweep(const std::string& folder) {
+Report report_of_sweep(const std::string& folder) {
   ordered_json notes = ordered_json::array();
   const StoredSweep sweep = read_sweep(folder, notes);
   const std::vector<std::size_t> ranking = ranking_of(sweep);
   const DeckLines base(sweep.deck);
   const RunProgressReport progress = progress_of_sweep(folder, sweep);
-  SweepReport report{.document = {{"label", sweep.name.empty() ? last_name(folder) : sweep.name},
-                                  {"folder", folder},
-                                  {"progress", name_of(progress.progress)},
-                                  {"progress_text", progress.text},
-                                  {"metric", sweep.metric},
-                                  {"better", sweep.higher_is_better ? "higher" : "lower"},
-                                  {"strategy", sweep.strategy},
-                                  {"trials", sweep.trials},
-                                  {"ranks_per_trial", sweep.ranks_per_trial},
-                                  {"seed", sweep.seed},
-                                  {"budget", sweep.budget}},
-                     .progress = progress.progress};
+  Report report{.document = {{"label", sweep.name.empty() ? last_name(folder) : sweep.name},
+                             {"folder", folder},
+                             {"progress", name_of(progress.progress)},
+                             {"progress_text", progress.text},
+                             {"metric", sweep.metric},
+                             {"better", sweep.higher_is_better ? "higher" : "lower"},
+                             {"strategy", sweep.strategy},
+                             {"trials", sweep.trials},
+                             {"ranks_per_trial", sweep.ranks_per_trial},
+                             {"seed", sweep.seed},
+                             {"budget", sweep.budget}},
+                .progress = progress.progress};
   ordered_json& document = report.document;
   document["rungs"] = ordered_json::array();
   for (const double rung : sweep.rungs) document["rungs"].push_back(short_number(rung));

@@ -8,12 +8,7 @@
 
 namespace mylos::app {
 
-struct SweepReport {
-  ordered_json document;
-  RunProgress progress = RunProgress::unfinished;
-};
-
 /// `folder`: of is_sweep(). The document's `notes` list damaged and missing files.
-[[nodiscard]] SweepReport report_of_sweep(const std::string& folder);
+[[nodiscard]] Report report_of_sweep(const std::string& folder);
 
 }  // namespace mylos::app
