@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 /// A sweep of a list, with a member for each text.
 StoredSweep sweep_of(const std::vector<std::string>& texts) {
   StoredSweep sweep;
-  sweep.keys.push_back({.name = "optimizer.lr", .is_range = false, .values = {"1e-3", "1e-2"}});
+  sweep.keys.push_back({.key = "optimizer.lr", .values = {"1e-3", "1e-2"}});
   for (const std::string& text : texts) sweep.members.push_back({.values = {text}});
   return sweep;
 }

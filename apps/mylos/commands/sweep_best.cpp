@@ -73,7 +73,7 @@ ExitCode print_best_decks(const std::string& folder, std::int64_t count, const s
     const StoredMember& member = sweep.members[ranking[static_cast<std::size_t>(i)]];
     std::string values;
     for (std::size_t key = 0; key < sweep.keys.size(); ++key)
-      values += fmt::format(", {} = {}", sweep.keys[key].name, printable(member.values[key], 300));
+      values += fmt::format(", {} = {}", sweep.keys[key].key, printable(member.values[key], 300));
     const std::string head =
         fmt::format("# {} of {}: {} = {}{}{}", i + 1, count, printable(sweep.metric), *member.value,
                     member.best_step ? fmt::format(" at step {}", *member.best_step) : "",

@@ -13,7 +13,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr const char* group = "/history";
+constexpr const char* history_group = "/history";
 constexpr std::int64_t rows_of_piece = 4096;
 constexpr std::size_t max_history_columns = 100;
 
@@ -25,10 +25,10 @@ struct StoredColumn {
 /// Reads lists of numbers with the length of the first one.
 std::vector<StoredColumn> columns_of(const hdf5::File& file) {
   std::vector<StoredColumn> columns;
-  if (!file.exists(group)) return columns;
-  for (const hdf5::Child& child : file.children(group)) {
+  if (!file.exists(history_group)) return columns;
+  for (const hdf5::Child& child : file.children(history_group)) {
     if (child.kind != hdf5::ObjectKind::dataset || columns.size() == max_history_columns) continue;
-    hdf5::Dataset dataset = file.dataset(fmt::format("{}/{}", group, child.name));
+    hdf5::Dataset dataset = file.dataset(fmt::format("{}/{}", history_group, child.name));
     if (!dataset.type() || dataset.dims().size() != 1) continue;
     if (!columns.empty() && dataset.size() != columns.front().dataset.size()) continue;
     columns.push_back({child.name, std::move(dataset)});

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
-#include <utility>
 
 #include "csv_rows.hpp"
+#include "mylos/sweep/state/sweep_table.hpp"
 #include "run_folder.hpp"
 
 namespace mylos::app {
@@ -22,39 +21,24 @@ constexpr std::size_t max_rungs = 64;
 constexpr std::size_t max_sweep_members = 10'000;
 constexpr std::size_t max_cell_bytes = 500;
 
-constexpr std::array<std::pair<const char*, StoredState>, 7> states{
-    {{"waiting", StoredState::waiting},
-     {"running", StoredState::running},
-     {"stopped", StoredState::stopped},
-     {"done", StoredState::done},
-     {"diverged", StoredState::diverged},
-     {"failed", StoredState::failed},
-     {"does_not_fit", StoredState::does_not_fit}}};
-
-StoredState state_of(std::string_view name) {
-  const auto* found =
-      std::find_if(states.begin(), states.end(), [&](const auto& one) { return one.first == name; });
-  return found == states.end() ? StoredState::other : found->second;
-}
-
 std::int64_t whole_member(const ordered_json& document, const char* key) {
   const double value = number_member(document, key, 0);
   return std::abs(value) < 9e15 ? static_cast<std::int64_t>(value) : 0;  // beyond, a double has no unit digit
 }
 
 /// Nothing if the entry is not as `mylos sweep` writes it.
-std::optional<StoredKey> key_of(const ordered_json& entry) {
-  StoredKey key{.name = text_member(entry, "key")};
-  if (key.name.empty() || key.name.size() > max_cell_bytes) return std::nullopt;
-  key.is_range = text_member(entry, "kind") == "range";
-  if (key.is_range) {
+std::optional<SweepKey> key_of(const ordered_json& entry) {
+  SweepKey key{.key = text_member(entry, "key")};
+  if (key.key.empty() || key.key.size() > max_cell_bytes) return std::nullopt;
+  if (text_member(entry, "kind") == "range") {
     key.low = number_member(entry, "low", 0);
     key.high = number_member(entry, "high", 0);
-    key.is_log = text_member(entry, "scale") == "log" && key.low > 0;
+    key.is_logarithmic = text_member(entry, "scale") == "log" && key.low > 0;
     key.is_integer = entry.contains("integer") && entry["integer"] == true;
     return key.low < key.high ? std::optional(key) : std::nullopt;
   }
-  if (!entry.contains("values") || !entry["values"].is_array()) return std::nullopt;
+  if (!entry.contains("values") || !entry["values"].is_array() || entry["values"].empty())
+    return std::nullopt;
   for (const ordered_json& value : entry["values"]) {
     if (key.values.size() == max_values) break;
     key.values.push_back(
@@ -70,7 +54,7 @@ void read_keys(const ordered_json& document, StoredSweep& sweep, ordered_json& n
   }
   std::int64_t skipped = 0;
   for (const ordered_json& entry : document["keys"]) {
-    std::optional<StoredKey> key = key_of(entry);
+    std::optional<SweepKey> key = key_of(entry);
     if (key && sweep.keys.size() < max_swept_keys)
       sweep.keys.push_back(std::move(*key));
     else
@@ -117,7 +101,7 @@ std::optional<StoredMember> member_of(CsvRows::Row row) {
   const auto value = number_or_nothing(row[4]);
   const auto seconds = number_or_nothing(row[6]);
   if (!number || row[1].empty() || row[1].size() > max_cell_bytes || !value || !seconds) return std::nullopt;
-  StoredMember member{.number = *number, .state = state_of(row[1]), .state_name = std::string(row[1])};
+  StoredMember member{.number = *number, .state = member_state(row[1]), .state_name = std::string(row[1])};
   for (const std::size_t column : {2U, 3U, 5U, 7U})
     if (!row[column].empty() && !step_of(row[column])) return std::nullopt;
   member.rung = count_of(row[2]);
@@ -134,7 +118,7 @@ std::optional<StoredMember> member_of(CsvRows::Row row) {
 
 void read_members(const std::string& folder, StoredSweep& sweep, ordered_json& notes) {
   std::vector<std::string> columns = known_columns();
-  for (const StoredKey& key : sweep.keys) columns.push_back(key.name);
+  for (const SweepKey& key : sweep.keys) columns.push_back(key.key);
   std::int64_t beyond = 0;
   CsvRows rows(columns, [&](CsvRows::Row row) {
     std::optional<StoredMember> member = member_of(row);
@@ -165,8 +149,7 @@ void read_members(const std::string& folder, StoredSweep& sweep, ordered_json& n
 }  // namespace
 
 bool StoredMember::is_ended() const {
-  using enum StoredState;
-  return state != waiting && state != running && state != other;
+  return state && *state != MemberState::waiting && *state != MemberState::running;
 }
 
 bool is_sweep(const std::string& folder) {
@@ -184,7 +167,7 @@ StoredSweep read_sweep(const std::string& folder, ordered_json& notes) {
 }
 
 std::vector<std::size_t> ranking_of(const StoredSweep& sweep) {
-  using enum StoredState;
+  using enum MemberState;
   std::vector<std::size_t> ranking;
   for (std::size_t i = 0; i < sweep.members.size(); ++i) {
     const StoredMember& member = sweep.members[i];
@@ -199,7 +182,7 @@ std::vector<std::size_t> ranking_of(const StoredSweep& sweep) {
 }
 
 std::string folder_of_member(const std::string& sweep_folder, std::int64_t number) {
-  return fmt::format("{}/members/{:04}", sweep_folder, number);
+  return sweep_folder + "/" + member_folder(static_cast<std::size_t>(number));
 }
 
 }  // namespace mylos::app

@@ -7,26 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "mylos/sweep/space/sweep_key.hpp"
+#include "mylos/sweep/state/member_result.hpp"
 #include "report_json.hpp"
 
 namespace mylos::app {
 
-/// A key that a sweep varies: over a list of values as TOML, or over a range of numbers.
-struct StoredKey {
-  std::string name;  // "optimizer.lr"
-  bool is_range = false;
-  std::vector<std::string> values = {};  // of a list
-  double low = 0;                        // of a range
-  double high = 0;
-  bool is_log = false;
-  bool is_integer = false;
-};
-
-enum class StoredState { waiting, running, stopped, done, diverged, failed, does_not_fit, other };
-
 struct StoredMember {
-  std::int64_t number = 0;  // of its folder, members/0012
-  StoredState state = StoredState::other;
+  std::int64_t number = 0;                // of its folder, members/0012
+  std::optional<MemberState> state = {};  // nothing: a state of another version
   std::string state_name = {};            // as written
   std::optional<std::int64_t> rung = {};  // from 0
   std::int64_t steps = 0;
@@ -52,7 +41,7 @@ struct StoredSweep {
   std::int64_t seed = 0;
   std::string budget;         // "steps" or "time"
   std::vector<double> rungs;  // steps or seconds; the last is the end of a run
-  std::vector<StoredKey> keys;
+  std::vector<SweepKey> keys;
   std::vector<StoredMember> members;  // by number
 
   [[nodiscard]] bool is_better(double value, double other) const {

@@ -20,8 +20,8 @@ namespace mylos::app {
 
 /// A group of members with the same value of a key, or with values in a part of its range.
 struct KeyGroup {
-  std::string value;  // of a list
-  double low = 0;     // of a range: the least and largest value of its members
+  std::string value = {};  // of a list
+  double low = 0;          // of a range: the least and largest value of its members
   double high = 0;
   std::size_t members = 0;
   double median = 0;  // of the members' values of the metric; may be infinite

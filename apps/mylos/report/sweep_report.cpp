@@ -42,7 +42,7 @@ RunProgressReport progress_of_sweep(const std::string& folder, const StoredSweep
   std::int64_t ended = 0;
   for (const StoredMember& member : sweep.members) {
     ended += member.is_ended() ? 1 : 0;
-    if (worker.empty() && member.state == StoredState::running)
+    if (worker.empty() && member.state == MemberState::running)
       worker = worker_in(folder_of_member(folder, member.number));
   }
   if (!worker.empty()) return {running, fmt::format("{} works on it", worker)};
@@ -51,17 +51,17 @@ RunProgressReport progress_of_sweep(const std::string& folder, const StoredSweep
   return {unfinished, "no process works on it: the same command continues it"};
 }
 
-ordered_json key_json(const StoredKey& key, const DeckLines& deck) {
-  ordered_json document{{"key", key.name}, {"kind", key.is_range ? "range" : "list"}};
-  if (key.is_range) {
+ordered_json key_json(const SweepKey& key, const DeckLines& deck) {
+  ordered_json document{{"key", key.key}, {"kind", key.is_range() ? "range" : "list"}};
+  if (key.is_range()) {
     document["low"] = short_number(key.low);
     document["high"] = short_number(key.high);
-    document["scale"] = key.is_log ? "log" : "linear";
+    document["scale"] = key.is_logarithmic ? "log" : "linear";
     document["integer"] = key.is_integer;
   } else {
     document["values"] = key.values;
   }
-  document["base"] = deck.value(key.name);
+  document["base"] = deck.value(key.key);
   return document;
 }
 
@@ -119,11 +119,11 @@ MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
   return measured;
 }
 
-ordered_json groups_json(const KeyImportance& importance, const StoredKey& key) {
+ordered_json groups_json(const KeyImportance& importance, const SweepKey& key) {
   ordered_json groups = ordered_json::array();
   for (const KeyGroup& key_group : importance.groups) {
     ordered_json one;
-    if (key.is_range) {
+    if (key.is_range()) {
       one["low"] = short_number(key_group.low);
       one["high"] = short_number(key_group.high);
     } else {
@@ -149,12 +149,12 @@ ordered_json importance_json(const StoredSweep& sweep, const MeasuredCurves& mea
   for (std::size_t i = 0; i < values.size(); ++i) {
     const StoredMember& member = sweep.members[i];
     const bool has_ended = member.is_ended() || at_rung;
-    if (member.state == StoredState::diverged) {
+    if (member.state == MemberState::diverged) {
       values[i] = worst;
       ++diverged;
     } else if (at_rung && measured.at_first_rung.contains(i)) {
       values[i] = measured.at_first_rung.at(i);
-    } else if (!at_rung && has_ended && member.state != StoredState::failed) {
+    } else if (!at_rung && has_ended && member.state != MemberState::failed) {
       values[i] = member.value;
     }
     members += values[i] ? 1 : 0;
@@ -162,7 +162,7 @@ ordered_json importance_json(const StoredSweep& sweep, const MeasuredCurves& mea
   ordered_json keys = ordered_json::array();
   const std::vector<KeyImportance> importance = importance_of(sweep, values);
   for (std::size_t key = 0; key < importance.size(); ++key) {
-    keys.push_back({{"key", sweep.keys[key].name},
+    keys.push_back({{"key", sweep.keys[key].key},
                     {"share", number_or_null(importance[key].share)},
                     {"chance", short_number(importance[key].chance)},
                     {"groups", groups_json(importance[key], sweep.keys[key])}});
@@ -217,7 +217,7 @@ Report report_of_sweep(const std::string& folder) {
   document["rungs"] = ordered_json::array();
   for (const double rung : sweep.rungs) document["rungs"].push_back(short_number(rung));
   document["keys"] = ordered_json::array();
-  for (const StoredKey& key : sweep.keys) document["keys"].push_back(key_json(key, base));
+  for (const SweepKey& key : sweep.keys) document["keys"].push_back(key_json(key, base));
   document["counts"] = ordered_json::object();
   document["members"] = ordered_json::array();
   for (const StoredMember& member : sweep.members) {

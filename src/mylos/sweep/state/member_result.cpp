@@ -24,17 +24,22 @@ std::optional<double> number_in(const ordered_json& document, const char* name) 
 }
 
 MemberState state_of(const std::string& name) {
-  const auto* found = std::find(std::begin(state_names), std::end(state_names), name);
-  const auto place = found - std::begin(state_names);
-  if (found == std::end(state_names) || place < static_cast<int>(MemberState::stopped))
+  const std::optional<MemberState> state = member_state(name);
+  if (!state || *state < MemberState::stopped)
     fail_input(errors::damaged, "'{}' is not the state of a result", name);
-  return static_cast<MemberState>(place);
+  return *state;
 }
 
 }  // namespace
 
 std::string_view name_of(MemberState state) {
   return state_names[static_cast<int>(state)];
+}
+
+std::optional<MemberState> member_state(std::string_view name) {
+  const auto* found = std::find(std::begin(state_names), std::end(state_names), name);
+  if (found == std::end(state_names)) return std::nullopt;
+  return static_cast<MemberState>(found - std::begin(state_names));
 }
 
 MemberState state_after(const Error& error) {

@@ -21,6 +21,8 @@ enum class MemberState {
 };
 
 [[nodiscard]] std::string_view name_of(MemberState state);
+/// Returns the state of this name; nothing if there is none.
+[[nodiscard]] std::optional<MemberState> member_state(std::string_view name);
 /// Returns the state of a member whose training ended with this error.
 [[nodiscard]] MemberState state_after(const Error& error);
 
