@@ -27,7 +27,7 @@ TOPICS = {
     "base": "errors numbers vector device",
     "kernels": "launch gemm engines grid pointwise convolution spectral attention norm rates vendor",
     "comm": "ranks group",
-    "io": "files hdf5 system safetensors pictures",
+    "io": "files hdf5 system safetensors pictures tables",
     "model": "block onnx chain layers losses memory parameters rollout network",
     "optim": "gradients update",
     "data": "files arrays feed tokens prepare run",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -31,6 +32,14 @@ TEST(EvaluationValues, AreThoseOfTheMetricsPartAndColumn) {
   EXPECT_TRUE(evaluated_values(path, {DataPart::test, "loss"}).empty());
   EXPECT_TRUE(evaluated_values(path, {DataPart::validation, "r2"}).empty());
   EXPECT_TRUE(evaluated_values(path + ".none", loss).empty());
+  std::int64_t damaged = 0;
+  std::vector<double> rollouts;
+  std::ofstream(path) << "step,part,rollout,elapsed_s\n10,test,0.5,1\n20,test,,2\n20,test\n30,test,x,3\n";
+  damaged = read_evaluations(path, "test.rollout20",
+                             [&](const EvaluatedValue& one) { rollouts.push_back(one.value); });
+  ASSERT_EQ(rollouts.size(), 2u);
+  EXPECT_TRUE(rollouts[0] == 0.5 && std::isnan(rollouts[1]));
+  EXPECT_EQ(damaged, 2);
   // A regular file that cannot be read: there is no memory at 0.
   EXPECT_THROW(static_cast<void>(evaluated_values("/proc/self/mem", loss)), Error);
   EXPECT_FALSE(best_of({}, loss));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "csv_rows.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 
 namespace mylos::app {
 namespace {

@@ -4,8 +4,9 @@
 
 #include <deque>
 
-#include "bounded_lines.hpp"
-#include "csv_rows.hpp"
+#include "mylos/io/files/file_pieces.hpp"
+#include "mylos/io/tables/bounded_lines.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 #include "run_folder.hpp"
 
 namespace mylos::app {

@@ -2,24 +2,21 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
-#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/io/files/file_pieces.hpp"
 
 namespace mylos::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece_bytes = std::size_t{64} << 10;
 // A deck.toml may belong to the user: it does not identify a run.
 constexpr const char* files_of_a_run[] = {"history.csv", "summary.json", "plan.json", "resolved.toml"};
 
@@ -62,18 +59,6 @@ std::string last_name(const std::string& folder) {
   fs::path path = fs::absolute(folder, failure).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   return path.filename().string();
-}
-
-bool read_in_pieces(const std::string& path, const std::function<void(std::string_view)>& take) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure)) return false;  // to open a pipe may be to wait for ever
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return false;
-  std::array<char, piece_bytes> piece;
-  while (file.read(piece.data(), piece.size()), file.gcount() > 0)
-    take({piece.data(), static_cast<std::size_t>(file.gcount())});
-  require_read(file, path);
-  return true;
 }
 
 SmallFile read_small_file(const std::string& path, std::size_t max_bytes) {

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 
-#include "csv_rows.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 #include "report_json.hpp"
 
 namespace mylos::app {
@@ -18,9 +16,6 @@ namespace mylos::app {
 
 /// Returns the last name of a folder's path.
 [[nodiscard]] std::string last_name(const std::string& folder);
-
-/// Passes the file's bytes to `take` in pieces. Returns false if the file is missing or not readable.
-bool read_in_pieces(const std::string& path, const std::function<void(std::string_view)>& take);
 
 struct SmallFile {
   bool exists = false;

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "csv_rows.hpp"
+#include "mylos/io/files/file_pieces.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 #include "mylos/sweep/state/sweep_table.hpp"
 #include "run_folder.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "csv_rows.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 
 namespace mylos::app {
 namespace {

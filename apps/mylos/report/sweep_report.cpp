@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "deck_lines.hpp"
+#include "mylos/sweep/run/evaluation_values.hpp"
 #include "run_folder.hpp"
-#include "sweep_curves.hpp"
+#include "step_curves.hpp"
 #include "sweep_folder.hpp"
 #include "sweep_importance.hpp"
 
@@ -99,18 +101,20 @@ MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
   const std::size_t points =
       std::min(max_points_of_curve, max_curve_points / std::max<std::size_t>(1, drawn));
   const double first_rung = has_halving(sweep) ? sweep.rungs.front() : 0;
-  const SweepMetric metric = metric_of(sweep.metric);
   MeasuredCurves measured;
   std::int64_t damaged = 0;
   const auto read = [&](std::size_t member) {
     const std::string of = folder_of_member(folder, sweep.members[member].number);
-    MemberCurve curve = member_curve(of, metric, first_rung, sweep.budget == "time", points);
-    damaged += curve.damaged;
-    if (curve.at_end) measured.at_first_rung[member] = *curve.at_end;
+    StepCurves curve(1, points);
+    damaged += read_evaluations(of + "/evaluations.csv", sweep.metric, [&](const EvaluatedValue& one) {
+      curve.add(one.step, std::array{one.value});
+      const double place = sweep.budget == "time" ? one.elapsed_s : static_cast<double>(one.step);
+      if (place <= first_rung && std::isfinite(one.value)) measured.at_first_rung[member] = one.value;
+    });
     return curve;
   };
   for (std::size_t i = 0; i < (has_halving(sweep) ? members.size() : drawn); ++i) {
-    ordered_json document = json_of(read(members[i]).curve, {"value"});
+    ordered_json document = json_of(read(members[i]), {"value"});
     if (i >= drawn || !document.contains("value")) continue;
     document["index"] = members[i];
     measured.curves.push_back(std::move(document));

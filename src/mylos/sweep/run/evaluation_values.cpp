@@ -1,60 +1,42 @@
 #include "mylos/sweep/run/evaluation_values.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <fstream>
-#include <map>
-#include <string_view>
 
-#include "mylos/base/errors/file_text.hpp"
-#include "mylos/io/files/output_file.hpp"
+#include "mylos/io/files/file_pieces.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 
 namespace mylos {
 namespace {
 
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [read, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc() && read == text.data() + text.size() ? std::optional(value) : std::nullopt;
+/// Returns the column of evaluations.csv that holds a quantity: that of a rollout is named without its steps.
+std::string column_of(const std::string& quantity) {
+  return quantity.starts_with("rollout") ? "rollout" : quantity;
 }
 
 }  // namespace
 
+std::int64_t read_evaluations(const std::string& file, const std::string& metric,
+                              const std::function<void(const EvaluatedValue&)>& take) {
+  const std::size_t dot = metric.find('.');
+  const std::string part = dot == std::string::npos ? "validation" : metric.substr(0, dot);
+  const std::string column = column_of(dot == std::string::npos ? metric : metric.substr(dot + 1));
+  CsvRows rows({"step", "part", column, "elapsed_s"}, [&](CsvRows::Row row) {
+    const auto step = step_of(row[0]);
+    const auto value = number_or_nothing(row[2]);
+    const auto elapsed_s = number_or_nothing(row[3]);
+    if (!step || row[1].empty() || !value || !elapsed_s) return false;
+    if (row[1] == part) take({*step, *value, *elapsed_s});
+    return true;
+  });
+  read_in_pieces(file, [&](std::string_view piece) { rows.feed(piece); });
+  return rows.damaged();
+}
+
 std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric) {
-  if (!is_regular(file)) return {};
-  std::ifstream lines(file);
-  std::string line;
   std::vector<EvaluatedValue> values;
-  if (!std::getline(lines, line)) {
-    require_read(lines, file);
-    return values;
-  }
-  std::map<std::string, std::size_t, std::less<>> columns;
-  for (const std::string_view name : fields_of(line)) columns.emplace(std::string(name), columns.size());
-  const auto value_column = columns.find(metric.column);
-  const auto step_column = columns.find("step");
-  const auto part_column = columns.find("part");
-  if (value_column == columns.end() || step_column == columns.end() || part_column == columns.end())
-    return values;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string_view> fields = fields_of(line);
-    if (fields.size() != columns.size() || fields[part_column->second] != name_of(metric.part)) continue;
-    const auto step = number_of<std::int64_t>(fields[step_column->second]);
-    const auto value = number_of<double>(fields[value_column->second]);
-    if (step && value && std::isfinite(*value)) values.push_back({*step, *value});
-  }
-  require_read(lines, file);
+  read_evaluations(file, name_of(metric), [&](const EvaluatedValue& value) {
+    if (std::isfinite(value.value)) values.push_back(value);
+  });
   return values;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,16 @@ namespace mylos {
 
 struct EvaluatedValue {
   std::int64_t step = 0;
-  double value = 0;
+  double value = 0;      // NaN: not measured
+  double elapsed_s = 0;  // of training; NaN: not known
 };
 
-/// Returns the finite values of the metric, in the order of the file; none if there is no file. Lines without
-/// such a value are ignored.
+/// Passes the values of the metric of this name, "validation.loss", to `take` in the order of the file; none
+/// if there is no file. Returns the number of damaged rows, which are skipped.
+std::int64_t read_evaluations(const std::string& file, const std::string& metric,
+                              const std::function<void(const EvaluatedValue&)>& take);
+
+/// Returns those that are finite.
 [[nodiscard]] std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric);
 
 /// Returns the best of them, the first among equals.

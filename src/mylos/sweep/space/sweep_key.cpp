@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/schema.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 
 namespace mylos {
 namespace {
@@ -50,13 +50,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
     parts.back() += letter;
   }
   return parts;
-}
-
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [read, status] = std::from_chars(text.data(), end, value);
-  return status == std::errc() && read == end ? std::optional(value) : std::nullopt;
 }
 
 bool is_word(const std::string& text) {

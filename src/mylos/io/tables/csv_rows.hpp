@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bounded_lines.hpp"
+#include "mylos/io/tables/bounded_lines.hpp"
 
-namespace mylos::app {
+namespace mylos {
 
 /// Converts a text that consists of one number, "inf" and "nan" included.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
@@ -65,4 +65,4 @@ class CsvRows {
   std::int64_t damaged_ = 0;
 };
 
-}  // namespace mylos::app
+}  // namespace mylos

@@ -1,6 +1,6 @@
-#include "bounded_lines.hpp"
+#include "mylos/io/tables/bounded_lines.hpp"
 
-namespace mylos::app {
+namespace mylos {
 
 void BoundedLines::feed(std::string_view piece) {
   while (!piece.empty()) {
@@ -28,4 +28,4 @@ void BoundedLines::feed(std::string_view piece) {
   }
 }
 
-}  // namespace mylos::app
+}  // namespace mylos

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace mylos::app {
+namespace mylos {
 
 class BoundedLines {
  public:
@@ -30,4 +30,4 @@ class BoundedLines {
   std::int64_t too_long_ = 0;
 };
 
-}  // namespace mylos::app
+}  // namespace mylos

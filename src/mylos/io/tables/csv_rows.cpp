@@ -1,10 +1,10 @@
-#include "csv_rows.hpp"
+#include "mylos/io/tables/csv_rows.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
-namespace mylos::app {
+namespace mylos {
 namespace {
 
 constexpr std::size_t max_row_bytes = std::size_t{16} << 10;
@@ -103,4 +103,4 @@ void CsvRows::end_line(std::string_view line) {
   }
 }
 
-}  // namespace mylos::app
+}  // namespace mylos
