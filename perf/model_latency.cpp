@@ -19,7 +19,7 @@
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/model.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/network/training_model.hpp"
@@ -51,18 +51,15 @@ void write_model(const std::string& path, const Options& options) {
   exec.fence();
   CheckpointHeader header;
   header.deck = resolve(options);
-  std::int64_t position = 0;
-  std::int64_t epoch = 0;
-  std::int64_t vocabulary_size = 0;
-  const std::string identity = "none";
   const auto scaling = [](std::int64_t columns) {
     const auto count = static_cast<std::size_t>(columns);
     return ColumnScaling{std::vector<double>(count, 0.25), std::vector<double>(count, 1.5)};
   };
-  Normalizer normalizer{scaling(options.model.inputs), scaling(options.model.outputs)};
-  const std::optional<Vocabulary> vocabulary;
+  StoredData data;
+  data.identity = "none";
+  data.normalizer = {scaling(options.model.inputs), scaling(options.model.outputs)};
   CheckpointState state = parameter_state(model.parameters());
-  add_data_fields(state, {position, epoch, identity, normalizer, vocabulary, vocabulary_size});
+  add_stored_data(state, data);
   write_checkpoint_file(alone, path, header, state);
 }
 

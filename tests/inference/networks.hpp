@@ -8,7 +8,9 @@
 #include "checkpoint/checkpoint_builders.hpp"
 #include "model/small_gpt.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 #include "mylos/inference/uncertainty/stored_inputs.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -96,6 +98,15 @@ class SmallInputs {
   Tensor tensor_;
 };
 
+/// Returns the outputs of rows in the units of the data, on `exec`.
+inline std::vector<float> outputs_of(const Execution& exec, const Engines& engines, InferenceModel& model,
+                                     const Normalizer& normalizer, std::span<const float> rows) {
+  std::vector<float> outputs(rows.size() / static_cast<std::size_t>(model.chain().inputs()) *
+                             static_cast<std::size_t>(model.chain().outputs()));
+  RowInference({exec, engines, model.passes()}, normalizer).run(rows, outputs);
+  return outputs;
+}
+
 /// What is stored beside the weights.
 struct StoredBeside {
   std::string deck = {};
@@ -112,19 +123,16 @@ inline void write_network(RankGroup& ranks, const std::string& path, const Train
   CheckpointHeader header;
   header.step = 3;
   header.deck = beside.deck;
-  std::int64_t position = 0;
-  std::int64_t epoch = 0;
-  std::int64_t vocabulary_size = 0;
-  const std::string identity = "synthetic";
-  Normalizer normalizer = beside.normalizer;
-  const std::optional<Vocabulary> vocabulary;
+  StoredData data;
+  data.identity = "synthetic";
+  data.normalizer = beside.normalizer;
   CheckpointState state = parameter_state(model.parameters());
   if (beside.average != nullptr) {
     const CheckpointState average = parameter_state(*beside.average, true);
     state.arrays.insert(state.arrays.end(), average.arrays.begin(), average.arrays.end());
   }
   add_buffers(state, model.buffers());
-  add_data_fields(state, {position, epoch, identity, normalizer, vocabulary, vocabulary_size});
+  add_stored_data(state, data);
   InputStatistics inputs = beside.inputs.value_or(InputStatistics{});
   add_input_statistics(state, inputs);
   std::optional<ConformalCalibration> calibration = beside.calibration;

@@ -66,12 +66,11 @@ class StoredModel {
     const Chain chain = make_chain(options_.model, options_.precision, 1, false);
     TrainingModel trained(chain, *engines_, 4, 1 << 20, 1);
     set_lively_state(trained);
-    Normalizer normalizer;
     if (is_scaled) {
-      normalizer = {lively_scaling(chain.inputs(), 0.3, 1.7), lively_scaling(chain.outputs(), -2, 0.6)};
+      normalizer_ = {lively_scaling(chain.inputs(), 0.3, 1.7), lively_scaling(chain.outputs(), -2, 0.6)};
     }
     write_network(ranks, path, trained,
-                  {.deck = resolve(options_), .normalizer = normalizer, .texts = texts});
+                  {.deck = resolve(options_), .normalizer = normalizer_, .texts = texts});
     model_ = std::make_unique<InferenceModel>(chain, *engines_, 1024);
     model_->read(CheckpointReader(ranks, path));
   }
@@ -84,7 +83,7 @@ class StoredModel {
     const Execution exec;
     const Chain& chain = model_->chain();
     const auto samples = static_cast<std::int64_t>(rows.size()) / chain.inputs();
-    if (units == Units::data) model_->normalizer().inputs.apply(rows, rows);
+    if (units == Units::data) normalizer_.inputs.apply(rows, rows);
     Arena arena("inputs", rows.size() * sizeof(float));
     const Tensor tensor = arena.tensor(0, chain.input_type(), samples, chain.inputs());
     set_values(tensor, rows);
@@ -92,13 +91,13 @@ class StoredModel {
     model_->passes().forward(context, tensor);
     exec.fence();
     std::vector<float> outputs = values_of(model_->passes().head_outputs(context, 0, samples));
-    if (units == Units::data)
-      interpret_outputs(chain.prediction(), chain.outputs(), model_->normalizer(), outputs);
+    if (units == Units::data) interpret_outputs(chain.prediction(), chain.outputs(), normalizer_, outputs);
     return outputs;
   }
 
  private:
   Options options_;
+  Normalizer normalizer_;
   std::unique_ptr<EngineSet> engines_;
   std::unique_ptr<InferenceModel> model_;
 };

@@ -15,22 +15,22 @@ namespace {
 
 using testing::HasSubstr;
 
-MemberMeaning member(const std::string& path) {
-  MemberMeaning meaning;
-  meaning.names.path = path;
-  meaning.options.model.type = ModelType::mlp;
-  meaning.options.model.hidden = {24, 8};
-  meaning.options.model.loss = LossType::mse;
-  meaning.options.data.train = DataFiles("train.h5");
-  meaning.identity = "0123";
-  meaning.targets = {{1, 2}, {3, 4}};
-  meaning.names.inputs = {"a", "b"};
-  meaning.names.targets = {"y", "z"};
-  return meaning;
+StoredNetwork member(const std::string& path) {
+  StoredNetwork network;
+  network.path = path;
+  network.options.model.type = ModelType::mlp;
+  network.options.model.hidden = {24, 8};
+  network.options.model.loss = LossType::mse;
+  network.options.data.train = DataFiles("train.h5");
+  network.training.identity = "0123";
+  network.training.normalizer.targets = {{1, 2}, {3, 4}};
+  network.samples.input_names = {"a", "b"};
+  network.samples.target_names = {"y", "z"};
+  return network;
 }
 
-void require_refused(const std::function<void(MemberMeaning&)>& change, ErrorId id, const std::string& text) {
-  MemberMeaning other = member("b.h5");
+void require_refused(const std::function<void(StoredNetwork&)>& change, ErrorId id, const std::string& text) {
+  StoredNetwork other = member("b.h5");
   change(other);
   try {
     require_same_meaning(member("a.h5"), other);
@@ -44,7 +44,7 @@ void require_refused(const std::function<void(MemberMeaning&)>& change, ErrorId 
 }
 
 TEST(EnsembleMeaning, MembersMayDifferInTheirTraining) {
-  MemberMeaning other = member("b.h5");
+  StoredNetwork other = member("b.h5");
   other.options.run.seed = 9;
   other.options.optimizer.lr = 1;
   other.options.model.dropout = 0.5;
@@ -54,34 +54,39 @@ TEST(EnsembleMeaning, MembersMayDifferInTheirTraining) {
 }
 
 TEST(EnsembleMeaning, NamesThatOneFileLacksAreNotCompared) {
-  MemberMeaning other = member("b.h5");
-  other.names.inputs.clear();
-  other.names.targets.clear();
+  StoredNetwork other = member("b.h5");
+  other.samples.input_names.clear();
+  other.samples.target_names.clear();
   EXPECT_NO_THROW(require_same_meaning(member("a.h5"), other));
 }
 
 TEST(EnsembleMeaning, TheMessageSaysWhichMemberDiffersInWhat) {
   require_refused(
-      [](MemberMeaning& other) {
+      [](StoredNetwork& other) {
         other.options.model.hidden = {24, 9};
       },
       errors::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
-  require_refused([](MemberMeaning& other) { other.options.model.loss = LossType::l1; },
+  require_refused([](StoredNetwork& other) { other.options.model.loss = LossType::l1; },
                   errors::model_mismatch, "model.loss is \"l1\", not \"mse\"");
-  require_refused([](MemberMeaning& other) { other.names.inputs = {"b", "a"}; }, errors::bad_names, "inputs");
   require_refused(
-      [](MemberMeaning& other) {
-        other.names.targets = {"y", "w"};
+      [](StoredNetwork& other) {
+        other.samples.input_names = {"b", "a"};
+      },
+      errors::bad_names, "inputs");
+  require_refused(
+      [](StoredNetwork& other) {
+        other.samples.target_names = {"y", "w"};
       },
       errors::bad_names, "targets");
 }
 
 TEST(EnsembleMeaning, OtherDataAndScalingsAreRefused) {
-  require_refused([](MemberMeaning& other) { other.identity = "4567"; }, errors::data_mismatch,
+  require_refused([](StoredNetwork& other) { other.training.identity = "4567"; }, errors::data_mismatch,
                   "digest 4567, not train.h5 of digest 0123");
-  require_refused([](MemberMeaning& other) { other.targets = {}; }, errors::data_mismatch, "not scaled");
-  require_refused([](MemberMeaning& other) { other.targets.scale[1] = 5; }, errors::data_mismatch,
-                  "column 1 (counted from 0) are (2, 5), not (2, 4)");
+  require_refused([](StoredNetwork& other) { other.training.normalizer.targets = {}; }, errors::data_mismatch,
+                  "not scaled");
+  require_refused([](StoredNetwork& other) { other.training.normalizer.targets.scale[1] = 5; },
+                  errors::data_mismatch, "column 1 (counted from 0) are (2, 5), not (2, 4)");
 }
 
 }  // namespace

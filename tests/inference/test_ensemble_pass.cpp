@@ -94,9 +94,8 @@ class EnsemblePassTest : public testing::Test {
     return said;
   }
 
-  [[nodiscard]] TrainedNetwork open(const std::string& path) {
-    const CheckpointReader reader(ranks, path);
-    return open_trained_network(ranks, reader, data);
+  [[nodiscard]] OpenedNetwork open(const std::string& path) {
+    return open_network(CheckpointReader(ranks, path), data);
   }
 
   // Column 0 goes from 100 to 115.75.
@@ -112,7 +111,7 @@ class EnsemblePassTest : public testing::Test {
 
 TEST_F(EnsemblePassTest, AnyDivisionOfTheSamplesGivesTheSameBits) {
   require_ensemble(ranks, members);
-  const TrainedNetwork first = open(members.front().path);
+  const OpenedNetwork first = open(members.front().path);
   EnsemblePass at_once(exec, *engines, ranks, members, first, data, DataPart::train);
   EnsemblePass in_blocks(exec, *engines, ranks, members, first, data, DataPart::train, 1);
   const Said expected = run(at_once);
@@ -131,7 +130,7 @@ TEST_F(EnsemblePassTest, AnyDivisionOfTheSamplesGivesTheSameBits) {
 }
 
 TEST_F(EnsemblePassTest, CountsInputsOutsideTheRangeOnceForAllMembers) {
-  const TrainedNetwork first = open(members.front().path);
+  const OpenedNetwork first = open(members.front().path);
   EnsemblePass pass(exec, *engines, ranks, {members[0], members[1]}, first, data, DataPart::train);
   static_cast<void>(run(pass));
   std::int64_t expected = 0;
@@ -147,10 +146,11 @@ TEST_F(EnsemblePassTest, CountsInputsOutsideTheRangeOnceForAllMembers) {
 TEST_F(EnsemblePassTest, MasksDependOnTheSeedThePassAndTheSampleAlone) {
   const auto masks = [&](std::uint64_t seed, std::int64_t count, std::int64_t piece) {
     const CheckpointReader reader(ranks, members.front().path);
-    TrainedNetwork network = open_trained_network(ranks, reader, data);
-    network.deck.options.run.seed = seed;
-    const auto model = load_model(ranks, reader, network, *engines, false, piece);
-    NetworkPasses pass({exec, *engines, model->passes()}, ranks, network, *model, DataPart::train,
+    NetworkData seeded = data;
+    seeded.seed = seed;
+    const OpenedNetwork opened = open_network(reader, seeded);
+    const auto model = load_model(reader, opened, *engines, false, piece);
+    NetworkPasses pass({exec, *engines, model->passes()}, ranks, opened, *model, DataPart::train,
                        {.count = count, .drops = true});
     return run(pass).members;
   };

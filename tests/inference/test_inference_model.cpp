@@ -96,8 +96,7 @@ TEST_F(InferenceModelTest, AllocatesTheBytesThatItStates) {
       const std::size_t stated = InferenceModel::memory(chain, *engines, samples).total();
       const testing_support::AllocationsByLabel allocations;
       {
-        const InferenceModel model(std::move(chain), *engines, samples);
-        EXPECT_EQ(model.bytes().total(), stated);
+        const InferenceModel model(chain, *engines, samples);
         EXPECT_EQ(testing_support::AllocationsByLabel::total(), stated) << network.name;
       }
       EXPECT_EQ(testing_support::AllocationsByLabel::total(), 0u);
@@ -109,13 +108,14 @@ TEST_F(InferenceModelTest, InferAllocatesTheBytesThatItStates) {
   for (const DType type : types) {
     SmallNetwork network{"", test::perceptron_options(), {}};
     network.precision.compute = type;
-    Chain chain = network.chain();
+    const Chain chain = network.chain();
+    const std::size_t stated = InferenceModel::memory(chain, *engines, samples).total();
     const testing_support::AllocationsByLabel allocations;
-    InferenceModel model(std::move(chain), *engines, samples);
-    std::vector<float> outputs(10 * 4);
-    model.infer(exec, test::drawn_values(10 * 6, 3), outputs);
-    EXPECT_EQ(testing_support::AllocationsByLabel::peak(), model.bytes().total() + model.infer_bytes());
-    EXPECT_EQ(testing_support::AllocationsByLabel::total(), model.bytes().total());
+    InferenceModel model(chain, *engines, samples);
+    static_cast<void>(test::outputs_of(exec, *engines, model, {}, test::drawn_values(10 * 6, 3)));
+    EXPECT_EQ(testing_support::AllocationsByLabel::peak(),
+              stated + RowInference::memory_bytes(chain, samples));
+    EXPECT_EQ(testing_support::AllocationsByLabel::total(), stated);
   }
 }
 
@@ -156,8 +156,7 @@ TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
     for (const std::int64_t piece : {7, 1, 2, 3, 6, 20}) {
       InferenceModel model(network.chain(), *engines, piece);
       model.copy(exec, trained);
-      std::vector<float> outputs(rows * 4);
-      model.infer(exec, inputs, outputs);
+      const std::vector<float> outputs = test::outputs_of(exec, *engines, model, {}, inputs);
       if (expected.empty()) expected = outputs;
       EXPECT_EQ(outputs, expected) << piece << " in " << name_of(type);
     }
@@ -173,8 +172,10 @@ TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
   const Normalizer normalizer{{shifts, std::vector<double>(6, 0.5)}, {{1, 2, 3, 4}, {0.25, 0.25, 0.5, 2}}};
   test::write_network(ranks, file, trained, {.normalizer = normalizer});
   InferenceModel model(network.chain(), *engines, samples);
-  model.read(CheckpointReader(ranks, file));
-  EXPECT_EQ(model.normalizer(), normalizer);
+  const CheckpointReader reader(ranks, file);
+  model.read(reader);
+  const Normalizer stored = read_stored_data(reader).normalizer;
+  EXPECT_EQ(stored, normalizer);
 
   const std::vector<float> scaled = test::drawn_values(samples * 6, 3);
   std::vector<float> inputs;
@@ -182,12 +183,9 @@ TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
     inputs.push_back(2 * scaled[i] + static_cast<float>(i % 6 + 1));
   InferenceModel unscaled(network.chain(), *engines, samples);
   unscaled.copy(exec, trained);
-  std::vector<float> expected(samples * 4);
-  unscaled.infer(exec, scaled, expected);
+  std::vector<float> expected = test::outputs_of(exec, *engines, unscaled, {}, scaled);
   normalizer.undo_targets(expected);
-  std::vector<float> outputs(samples * 4);
-  model.infer(exec, inputs, outputs);
-  EXPECT_EQ(outputs, expected);
+  EXPECT_EQ(test::outputs_of(exec, *engines, model, stored, inputs), expected);
 }
 
 TEST_F(InferenceModelTest, RefusesFilesOfAnotherNetwork) {
@@ -219,11 +217,14 @@ TEST_F(InferenceModelTest, RefusesADamagedFile) {
 TEST_F(InferenceModelTest, RefusesInputsThatDoNotFit) {
   const SmallNetwork network{"", test::perceptron_options(), {}};
   InferenceModel model(network.chain(), *engines, samples);
+  const Normalizer normalizer;
+  RowInference rows({exec, *engines, model.passes()}, normalizer);
   std::vector<float> outputs(4);
-  EXPECT_THROW(model.infer(exec, std::vector<float>(7), outputs), Error);
-  EXPECT_THROW(model.infer(exec, std::vector<float>(12), outputs), Error);
+  EXPECT_THROW(rows.run(std::vector<float>(7), outputs), Error);
+  EXPECT_THROW(rows.run(std::vector<float>(12), outputs), Error);
   InferenceModel tokens(test::small_networks(DType::fp32)[2].chain(), *engines, 1);
-  EXPECT_THROW(tokens.infer(exec, std::vector<float>(5), outputs), Error);
+  EXPECT_THROW(
+      RowInference({exec, *engines, tokens.passes()}, normalizer).run(std::vector<float>(5), outputs), Error);
   const auto trained = trained_model(network);
   EXPECT_THROW(tokens.copy(exec, *trained), Error);
 }

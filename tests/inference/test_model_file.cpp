@@ -13,8 +13,8 @@
 #include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/inference/stored_network.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -149,7 +149,7 @@ TEST_F(ModelFile, HoldsTheDataOfTheCheckpointAndNothingOfTheOptimizer) {
   EXPECT_EQ(reader.header().kind, FileKind::model);
   EXPECT_EQ(reader.header().step, 3);
   const StoredNetwork read = read_stored_network(reader);
-  EXPECT_EQ(read.normalizer, normalizer);
+  EXPECT_EQ(read.training.normalizer, normalizer);
   EXPECT_EQ(reader.text("/data/identity"), "synthetic");
   EXPECT_EQ(reader.text("/provenance/run"), "tiny");
   EXPECT_EQ(reader.text("/provenance/checkpoint"), "step-0000000003.h5");

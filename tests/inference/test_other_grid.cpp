@@ -1,6 +1,6 @@
 // A network on another grid than that of its training: the bits of a network that is built on that grid with
 // the same weights, and refusals that name the layer.
-#include "mylos/inference/grids/other_grid.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
-#include "mylos/inference/stored_network.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
 #include "mylos/model/chain/short_forms.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -104,11 +103,9 @@ class OtherGrid : public testing::Test {
     Chain chain = make_chain(options.model, options.precision, 1, false);
     const Normalizer normalizer{channel_scaling(options.model.shape.back(), chain.inputs()),
                                 channel_scaling(chain.grids.back().channels, chain.outputs())};
-    InferenceModel model(std::move(chain), *engines, samples);
-    model.read(CheckpointReader(ranks, file), false, normalizer);
-    std::vector<float> outputs(static_cast<std::size_t>(samples * model.chain().outputs()));
-    model.infer(exec, inputs, outputs);
-    return outputs;
+    InferenceModel model(chain, *engines, samples);
+    model.read(CheckpointReader(ranks, file));
+    return test::outputs_of(exec, *engines, model, normalizer, inputs);
   }
 
   void expect_same_bits(const ModelOptions& model, const Shape& trained, const Shape& other) {
@@ -156,14 +153,18 @@ TEST_F(OtherGrid, HasTheBitsOfANetworkThatIsBuiltOnIt) {
 
 TEST_F(OtherGrid, KeepsTheRangeOfInputsThatIsByChannel) {
   const Options options = options_of(unet(), DType::fp32, {4, 6, 2});
-  NetworkOnGrid trained{options.model, make_chain(options.model, options.precision, 1, false), {}};
+  const auto moved = [&](const InputRange& range) {
+    StoredNetwork network;
+    network.options = options;
+    network.training.normalizer.input_range = range;
+    set_chain(network);
+    move_to_grid(network, {8, 2, 2});
+    return network.training.normalizer.input_range;
+  };
   const InputRange of_channels{{-1, -2}, {1, 2}};
-  trained.normalizer.input_range = of_channels;
-  const auto range = [&] { return on_other_grid(trained, {}, {8, 2, 2}, file).normalizer.input_range; };
-  EXPECT_EQ(range(), of_channels);
-  trained.normalizer.input_range = {std::vector<double>(48, -1),
-                                    std::vector<double>(48, 1)};  // of each point
-  EXPECT_EQ(range(), InputRange{});
+  const InputRange of_points{std::vector<double>(48, -1), std::vector<double>(48, 1)};
+  EXPECT_EQ(moved(of_channels), of_channels);
+  EXPECT_EQ(moved(of_points), InputRange{});
 }
 
 TEST_F(OtherGrid, IsRefusedByTheLayerThatReadsAllPoints) {
@@ -240,16 +241,16 @@ TEST_F(OtherGrid, OfADataFileIsFollowed) {
     writer.finish();
   }
   const CheckpointReader reader(ranks, file);
-  const TrainedNetwork network = open_trained_network(
-      ranks, reader, {.choose = [&](DataOptions& options) { choose_whole_file(options, data); }});
-  EXPECT_EQ(network.other_grid, other);
-  ASSERT_FALSE(network.notes.empty());
-  EXPECT_NE(network.notes.back().find("10 x 7 x 2"), std::string::npos) << network.notes.back();
-  const auto model = load_model(ranks, reader, network, *engines, false);
-  const auto pass = network.pass_over(DataPart::train, *model, ranks);
+  const OpenedNetwork opened =
+      open_network(reader, {.choose = [&](DataOptions& options) { choose_whole_file(options, data); }});
+  EXPECT_EQ(opened.network.input_shape, other);
+  ASSERT_FALSE(opened.notes.empty());
+  EXPECT_NE(opened.notes.back().find("10 x 7 x 2"), std::string::npos) << opened.notes.back();
+  const auto model = load_model(reader, opened, *engines, false);
+  const auto pass = opened.pass_over(DataPart::train, *model, ranks);
   std::vector<float> found(samples * 210);
   predict({exec, *engines, model->passes()}, ranks, *pass, [&](const Share& of, std::span<float> outputs) {
-    interpret_outputs(model->chain().prediction(), 210, network.normalizer, outputs);
+    interpret_outputs(model->chain().prediction(), 210, opened.network.training.normalizer, outputs);
     std::copy(outputs.begin(), outputs.end(), found.begin() + of.first * 210);
   });
   EXPECT_EQ(found, expected(options_of(fourier_operator(), DType::bf16, other), inputs));

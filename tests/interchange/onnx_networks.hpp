@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mylos/base/numbers/random.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::test {
@@ -25,14 +25,7 @@ inline StoredNetwork network_of(const ModelOptions& model, DType type = DType::f
   network.path = "network.h5";
   network.options.model = model;
   network.options.precision.compute = type;
-  network.chain = make_chain(model, network.options.precision, 1, false);
-  network.input_shape = model.shape.size() > 1 ? model.shape : std::vector<std::int64_t>{model.inputs};
-  const bool on_grid = !network.chain.grids.empty() && network.chain.grids.back().points() > 1;
-  network.output_shape = {network.chain.outputs()};
-  if (on_grid) {
-    network.output_shape = {model.shape.begin(), model.shape.end() - 1};
-    network.output_shape.push_back(network.chain.grids.back().channels);
-  }
+  set_chain(network);
   return network;
 }
 

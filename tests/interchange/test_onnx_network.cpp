@@ -260,8 +260,8 @@ TEST(OnnxNetwork, NormsHaveTheirEpsilon) {
 
 TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {
   StoredNetwork network = network_of(mlp(), DType::fp16);
-  network.normalizer.inputs = {{1e6 + 0.01, 0, -2}, {0.5, 1, 4}};
-  network.normalizer.targets = {{3, 4}, {0.25, 2}};
+  network.training.normalizer.inputs = {{1e6 + 0.01, 0, -2}, {0.5, 1, 4}};
+  network.training.normalizer.targets = {{3, 4}, {0.25, 2}};
   const OnnxGraph graph = onnx_graph_of(network, 17, weights_of(network.chain));
   require_sound(graph);
   const OnnxTensor* const shift = find(graph, "scaled_inputs/shift");
@@ -278,8 +278,8 @@ TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {
 TEST(OnnxNetwork, AChannelsScalingIsOneNumber) {
   StoredNetwork network = network_of(plane_model());
   for (int point = 0; point < 48; ++point) {
-    for (const double channel : {1.0, 2.0}) network.normalizer.inputs.shift.push_back(channel);
-    for (const double channel : {3.0, 5.0}) network.normalizer.inputs.scale.push_back(channel);
+    for (const double channel : {1.0, 2.0}) network.training.normalizer.inputs.shift.push_back(channel);
+    for (const double channel : {3.0, 5.0}) network.training.normalizer.inputs.scale.push_back(channel);
   }
   const OnnxGraph graph = onnx_graph_of(network, 17, weights_of(network.chain));
   EXPECT_THAT(find(graph, "scaled_inputs/scale")->dims, ElementsAre(2));
@@ -287,7 +287,7 @@ TEST(OnnxNetwork, AChannelsScalingIsOneNumber) {
 
 TEST(OnnxNetwork, AScalingBeyondFloatIsRefused) {
   StoredNetwork network = network_of(mlp());
-  network.normalizer.targets = {{0, 0}, {1e-300, 1}};
+  network.training.normalizer.targets = {{0, 0}, {1e-300, 1}};
   EXPECT_TRUE(test::refuses(errors::not_finite, {"network.h5", "deviation"},
                             [&] { (void)onnx_graph_of(network, 17, weights_of(network.chain)); }));
 }

@@ -33,7 +33,7 @@ TOPICS = {
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays grids uncertainty . ensemble library rollout",
+    "inference": "arrays uncertainty stored . ensemble library rollout",
     "interchange": ". onnx",
     "train": "step history evaluation health plan start adapt online run",
     "sweep": "space schedule state run",

@@ -133,7 +133,7 @@ TEST(MemoryOfData, OfManyColumnsHasTheirScaling) {
   const auto trainer = std::make_unique<Trainer>(world.network(), *world.engines, *world.communicator,
                                                  options.run.steps, plan.plan.schedule);
   RunState run;
-  run.normalizer = normalizer;
+  run.data.normalizer = normalizer;
   EXPECT_LE(StateCopy::memory_bytes(full_state(trainer->quiesce(), *trainer, run)), plan.checkpoint_copy);
 }
 

@@ -7,8 +7,8 @@
 #include "commands.hpp"
 #include "commands/data_split.hpp"
 #include "commands/model_output.hpp"
+#include "commands/open_model.hpp"
 #include "commands/output_name.hpp"
-#include "commands/trained_model.hpp"
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/command_line.hpp"
@@ -59,9 +59,9 @@ std::string output_of(const CalibrateArguments& arguments) {
 }
 
 /// Throws Error (bad_input) for networks that have no such intervals, and for outputs that cannot be written.
-void check(const TrainedNetwork& network, const std::string& output) {
-  const ModelOptions& model = network.deck.options.model;
-  if (network.vocabulary || model.type == ModelType::gpt)
+void check(const StoredNetwork& network, const std::string& output) {
+  const ModelOptions& model = network.options.model;
+  if (network.training.vocabulary || model.type == ModelType::gpt)
     fail_input(errors::not_measured, "{} is a network of tokens; intervals are of regressions", network.path);
   if (!is_of_numbers(model.prediction())) {
     fail_input(errors::not_measured,
@@ -75,42 +75,43 @@ void check(const TrainedNetwork& network, const std::string& output) {
                "MODEL.h5",
                printable(output));
   }
-  require_model_output(network.path, network.deck.options.data, output);
+  require_model_output(network.path, network.options.data, output);
 }
 
 /// Throws Error (bad_input) where the samples are among those of the training, or are too few.
-void require_held_out(const TrainedNetwork& network, const CalibrateArguments& arguments, DataPart part,
+void require_held_out(const OpenedNetwork& opened, const CalibrateArguments& arguments, DataPart part,
                       RankGroup& ranks) {
-  const std::string identity = agreed_identity(*network.data, network.deck.options.data, ranks);
-  const bool is_same = identity == network.trained_on;
+  const RunData& data = *opened.data;
+  const std::string identity = agreed_identity(data, opened.network.options.data, ranks);
+  const bool is_same = identity == opened.network.training.identity;
   if (part == DataPart::validation && !is_same) {
     fail_input(errors::data_mismatch,
                "{}: is not what the run was trained on, so that its validation samples may be others; give "
                "--data FILE with samples that the run has not seen",
-               network.data->path());
+               data.path());
   }
   if (part != DataPart::validation && is_same) {
     fail_input(errors::data_mismatch,
                "{}: has the samples that the network was trained on, whose errors are too small for "
                "intervals; give others",
-               network.data->path());
+               data.path());
   }
-  const std::int64_t samples = network.data->samples(part);
+  const std::int64_t samples = data.samples(part);
   const std::int64_t needed = min_calibration_samples(arguments.coverage);
   if (samples < needed) {
     fail_input(errors::too_little_data,
                "{}: has {} samples to calibrate on; a coverage of {} needs at least {}: "
                "coverage / (1 - coverage), rounded up",
-               network.data->path(), samples, arguments.coverage, needed);
+               data.path(), samples, arguments.coverage, needed);
   }
 }
 
 /// All ranks. Returns the scores of this rank's samples.
-ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
-  const Chain& chain = trained.model->chain();
+ConformalScores scores_of(const OpenModel& open, EvaluationPass& pass) {
+  const Chain& chain = open.network().chain;
   const TargetShape shape = target_shape(chain);
   const std::int64_t samples = pass.share().count;
-  RankGroup& ranks = trained.communicator->ranks();
+  RankGroup& ranks = open.communicator->ranks();
   run_on_all(ranks, [&] {
     const std::size_t bytes = ConformalScores::memory_bytes(shape.channels, samples);
     const auto available = static_cast<std::size_t>(available_host_memory());
@@ -124,9 +125,9 @@ ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
   ConformalScores scores(shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
                          shape.channels, samples);
   run_on_all(ranks, [&] {
-    const InferenceContext context = trained.context();
-    const Arena floats("outputs as floats", float_output_bytes(chain, trained.model->samples()));
-    const Staging staging(chain, trained.model->samples());
+    const InferenceContext context = open.context();
+    const Arena floats("outputs as floats", float_output_bytes(chain, open.model->samples()));
+    const Staging staging(chain, open.model->samples());
     std::vector<float> outputs, deviations;
     const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
       copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
@@ -136,7 +137,7 @@ ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
         deviations.resize(numbers);
         copy_deviations(step, context.model, batch.samples, deviations);
       }
-      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs, deviations,
+      scores.add(judge_rows(shape, open.network().training.normalizer.targets, outputs, deviations,
                             {batch.targets, numbers}));
     };
     pass.rewind();
@@ -168,25 +169,26 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
   require_arguments(arguments);
   const DataSplit split{arguments.split, arguments.data};
   const std::string output = output_of(arguments);
-  const auto trained = open_trained_model(
+  const auto open = open_model(
       arguments.run, {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.run.path); },
-                      .check = [&](const TrainedNetwork& network) { check(network, output); }});
-  const TrainedNetwork& network = trained->network;
-  RankGroup& ranks = trained->communicator->ranks();
+                      .check = [&](const OpenedNetwork& opened) { check(opened.network, output); }});
+  const StoredNetwork& network = open->network();
+  const RunData& data = *open->opened.data;
+  RankGroup& ranks = open->communicator->ranks();
   const DataPart part = part_of(split);
-  require_part(*network.data, part);
-  require_held_out(network, arguments, part, ranks);
-  const auto pass = trained->pass_over(part);
-  ConformalScores scores = scores_of(*trained, *pass);
-  const std::string outside = describe_outside(ranks, network, *pass, part);
+  require_part(data, part);
+  require_held_out(open->opened, arguments, part, ranks);
+  const auto pass = open->pass_over(part);
+  ConformalScores scores = scores_of(*open, *pass);
+  const std::string outside = describe_outside(ranks, open->opened, *pass, part);
   if (const std::int64_t count = scores.not_finite(ranks); count > 0) {
     fail_run(errors::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
-             network.data->path(), count, network.data->samples(part));
+             data.path(), count, data.samples(part));
   }
-  const TargetShape shape = target_shape(trained->model->chain());
+  const TargetShape shape = target_shape(network.chain);
   const ConformalCalibration calibration{
       .coverage = arguments.coverage,
-      .samples = network.data->samples(part),
+      .samples = data.samples(part),
       .split = arguments.data.empty() ? arguments.split : "data",
       .score = shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
       .quantiles = scores.quantiles(ranks, arguments.coverage)};
@@ -200,14 +202,14 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
     write_model_file(CheckpointReader(alone, network.path), output, options);
   });
   const Output lines = standard_output(ranks.rank());
-  for (const std::string& note : network.notes) lines.line(note);
+  for (const std::string& note : open->opened.notes) lines.line(note);
   if (!outside.empty()) lines.line(outside);
-  lines.line(fmt::format(
-      "{}: model of step {}{} with intervals of coverage {}, {} scores of {} samples of {}", output,
-      network.step, arguments.run.average ? ", average of weights," : "", calibration.coverage,
-      name_of(calibration.score), calibration.samples, network.data->path()));
-  if (options.inputs) lines.line(describe_inputs(*options.inputs, network.input_names));
-  lines.line(text_of(calibration, network.target_names, shape.points > 1 ? "channel" : "target"));
+  lines.line(
+      fmt::format("{}: model of step {}{} with intervals of coverage {}, {} scores of {} samples of {}",
+                  output, network.step, arguments.run.average ? ", average of weights," : "",
+                  calibration.coverage, name_of(calibration.score), calibration.samples, data.path()));
+  if (options.inputs) lines.line(describe_inputs(*options.inputs, network.samples.input_names));
+  lines.line(text_of(calibration, network.samples.target_names, shape.points > 1 ? "channel" : "target"));
   return ExitCode::done;
 }
 

@@ -6,7 +6,7 @@
 
 #include "commands.hpp"
 #include "commands/array_pieces.hpp"
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 #include "launch/core_set.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"

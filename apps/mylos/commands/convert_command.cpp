@@ -5,8 +5,8 @@
 
 #include "commands.hpp"
 #include "commands/checkpoint_output.hpp"
+#include "commands/open_model.hpp"
 #include "commands/replaced_file.hpp"
-#include "commands/trained_model.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
@@ -98,7 +98,7 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
   if (arguments.names == "own") return to_own_names(ranks, checkpoint, arguments);
   if (arguments.names == "gpt2") return to_huggingface(ranks, checkpoint, arguments);
   const CheckpointReader reader(ranks, checkpoint);
-  const bool is_gpt = read_stored_deck(reader.header().deck, checkpoint).options.model.type == ModelType::gpt;
+  const bool is_gpt = stored_options(reader).model.type == ModelType::gpt;
   return is_gpt ? to_huggingface(ranks, checkpoint, arguments) : to_own_names(ranks, checkpoint, arguments);
 }
 

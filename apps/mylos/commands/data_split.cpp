@@ -3,7 +3,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
 
 namespace mylos::app {
 

@@ -6,8 +6,8 @@
 
 #include "commands.hpp"
 #include "commands/data_split.hpp"
+#include "commands/open_model.hpp"
 #include "commands/stated_uncertainty.hpp"
-#include "commands/trained_model.hpp"
 #include "commands/uncertain_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -24,20 +24,20 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const auto choose = [&](DataOptions& data) {
     choose_split(data, {arguments.split, arguments.data}, arguments.checkpoint.path);
   };
-  const auto trained = open_trained_model(arguments.checkpoint, {.choose = choose});
-  const TrainedNetwork& network = trained->network;
-  require_part(*network.data, part);
+  const auto open = open_model(arguments.checkpoint, {.choose = choose});
+  const StoredNetwork& network = open->network();
+  const Chain& chain = network.chain;
+  require_part(*open->opened.data, part);
   const std::vector<Measure> measures = measures_of(arguments.metrics);
-  run_on_all(trained->communicator->ranks(),
-             [&] { require_measured(network.path, measures, trained->model->chain()); });
-  const auto pass = trained->pass_over(part);
-  const InferenceContext context = trained->context();
-  Communicator& communicator = *trained->communicator;
-  StatedUncertainty uncertainty(target_shape(trained->model->chain()), network);
-  const std::int64_t outputs = trained->model->chain().outputs();
-  const Arena floats(
-      "outputs as floats",
-      uncertainty.any() ? float_output_bytes(trained->model->chain(), trained->model->samples()) : 0);
+  Communicator& communicator = *open->communicator;
+  RankGroup& ranks = communicator.ranks();
+  run_on_all(ranks, [&] { require_measured(network.path, measures, chain); });
+  const auto pass = open->pass_over(part);
+  const InferenceContext context = open->context();
+  StatedUncertainty uncertainty(target_shape(chain), network);
+  const std::int64_t outputs = chain.outputs();
+  const Arena floats("outputs as floats",
+                     uncertainty.any() ? float_output_bytes(chain, open->model->samples()) : 0);
   std::vector<float> means, deviations;
   const auto observe = [&](const StepContext& step, const Batch& batch) {
     copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, outputs), means);
@@ -48,21 +48,21 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
     }
     uncertainty.add(means, deviations, {batch.targets, numbers});
   };
-  Evaluation result =
-      evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator, *pass, measures,
-               uncertainty.any() ? ObserveBatch(observe) : ObserveBatch(), network.normalizer.targets);
-  const UncertaintyResult sure = uncertainty.result(communicator.ranks());
-  const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
-  const Output output = standard_output(trained->communicator->rank());
+  Evaluation result = evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator,
+                               *pass, measures, uncertainty.any() ? ObserveBatch(observe) : ObserveBatch(),
+                               network.training.normalizer.targets);
+  const UncertaintyResult sure = uncertainty.result(ranks);
+  const std::string outside = describe_outside(ranks, open->opened, *pass, part);
+  const Output output = standard_output(communicator.rank());
   const std::string summary =
       describe(Evaluation{.judged = result.judged,
                           .count = result.count,
                           .loss = result.loss,
                           .accuracy = result.accuracy});  // measures have lines of their own
-  for (const std::string& note : network.notes) output.line(note);
+  for (const std::string& note : open->opened.notes) output.line(note);
   output.line(fmt::format("{} at step {}{} on {}: {}", network.path, network.step,
-                          arguments.checkpoint.average ? ", average of weights," : "", network.data->path(),
-                          summary));
+                          arguments.checkpoint.average ? ", average of weights," : "",
+                          open->opened.data->path(), summary));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
   report_uncertainty(sure, network, arguments, communicator.rank());

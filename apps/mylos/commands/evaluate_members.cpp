@@ -21,39 +21,37 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   const UncertainModel model = open_uncertain_model(
       arguments.checkpoint, arguments.members.more, arguments.members,
       {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.checkpoint.path); },
-       .check =
-           [&](const TrainedNetwork& opened) {
-             if (opened.data) require_part(*opened.data, part);
-           }},
+       .check = [&](const OpenedNetwork& opened) { require_part(*opened.data, part); }},
       part);
-  const TrainedModel& trained = *model.trained;
-  const TrainedNetwork& network = trained.network;
-  Communicator& communicator = *trained.communicator;
+  const OpenModel& open = *model.open;
+  const StoredNetwork& network = open.network();
+  Communicator& communicator = *open.communicator;
   const std::vector<Measure> measures = measures_of(arguments.metrics);
-  run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, model.chain); });
-  TargetShape shape = target_shape(model.chain);
-  shape.has_deviations = is_of_numbers(model.chain.prediction());
+  run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, network.chain); });
+  TargetShape shape = target_shape(network.chain);
+  shape.has_deviations = is_of_numbers(network.chain.prediction());
   StatedUncertainty uncertainty(shape, network, false);
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);
   };
   const Evaluation result = evaluate_mean(
-      Quiesced::without_trainer(communicator, *trained.execution), *trained.execution, *trained.engines,
-      communicator, network.deck.options, *model.pass, measures, network.normalizer.targets, observe);
+      Quiesced::without_trainer(communicator, *open.execution), *open.execution, *open.engines, communicator,
+      network.options, *model.pass, measures, network.training.normalizer.targets, observe);
   const UncertaintyResult sure = uncertainty.result(communicator.ranks());
   const std::string outside =
-      describe_outside(communicator.ranks(), network, model.pass->outside_range(), part);
+      describe_outside(communicator.ranks(), open.opened, model.pass->outside_range(), part);
   const Output output = standard_output(communicator.rank());
-  for (const std::string& note : network.notes) output.line(note);
+  for (const std::string& note : open.opened.notes) output.line(note);
   output.line(fmt::format("{}{} on {}: mean: {}", model.name,
-                          arguments.checkpoint.average ? ", averages of weights," : "", network.data->path(),
+                          arguments.checkpoint.average ? ", averages of weights," : "",
+                          open.opened.data->path(),
                           describe(Evaluation{.judged = result.judged,
                                               .count = result.count,
                                               .loss = result.loss,
                                               .accuracy = result.accuracy})));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
-  for (const std::string& line : uncertainty_lines(sure, network.target_names)) output.line(line);
+  for (const std::string& line : uncertainty_lines(sure, network.samples.target_names)) output.line(line);
   return ExitCode::done;
 }
 

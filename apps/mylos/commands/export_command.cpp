@@ -4,17 +4,16 @@
 
 #include "commands.hpp"
 #include "commands/model_output.hpp"
+#include "commands/open_model.hpp"
 #include "commands/output_name.hpp"
-#include "commands/trained_model.hpp"
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/config/deck.hpp"
 #include "mylos/inference/model_file.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/interchange/onnx/onnx_network.hpp"
 
@@ -64,8 +63,7 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         "MODEL.onnx",
         printable(output));
   }
-  require_model_output(checkpoint.path(),
-                       read_stored_deck(checkpoint.header().deck, checkpoint.path()).options.data, output);
+  require_model_output(checkpoint.path(), stored_options(checkpoint).data, output);
 }
 
 /// "of step 500", or "of step 500, average of weights,"
@@ -96,7 +94,7 @@ void export_model_file(const CheckpointReader& checkpoint, const ExportArguments
                                       written.weights, format_bytes(written.weight_bytes),
                                       checkpoint.path()));
   if (options.inputs)
-    standard_output(0).line(describe_inputs(*options.inputs, read_stored_network(checkpoint).input_names));
+    standard_output(0).line(describe_inputs(*options.inputs, stored_samples(checkpoint).input_names));
 }
 
 }  // namespace

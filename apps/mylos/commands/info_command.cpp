@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include "commands.hpp"
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/execution.hpp"

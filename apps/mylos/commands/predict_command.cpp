@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "commands/open_model.hpp"
 #include "commands/prediction_writer.hpp"
-#include "commands/trained_model.hpp"
 #include "commands/uncertain_model.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/predict.hpp"
@@ -14,9 +14,9 @@
 namespace mylos::app {
 namespace {
 
-PredictionParts parts_of(const TrainedModel& trained) {
-  PredictionParts parts{.has_deviation = trained.model->chain().has_deviations(), .coverage = {}};
-  if (trained.network.calibration) parts.coverage = trained.network.calibration->coverage;
+PredictionParts parts_of(const StoredNetwork& network) {
+  PredictionParts parts{.has_deviation = network.chain.has_deviations(), .coverage = {}};
+  if (network.calibration) parts.coverage = network.calibration->coverage;
   return parts;
 }
 
@@ -25,32 +25,31 @@ PredictionParts parts_of(const TrainedModel& trained) {
 ExitCode predict_command(const PredictArguments& arguments) {
   require_no_more_words(arguments.members);
   if (arguments.members.any()) return predict_members(arguments);
-  const auto trained = open_trained_model(
-      arguments.checkpoint,
-      {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
-       .check = [&](const TrainedNetwork& opened) { require_predictable(opened, arguments); },
-       .answers = Answers::optional});
-  RankGroup& ranks = trained->communicator->ranks();
-  const TrainedNetwork& network = trained->network;
-  const Chain& chain = trained->model->chain();
-  const PredictedNetwork predicted{.network = network,
-                                   .chain = chain,
+  const auto open =
+      open_model(arguments.checkpoint,
+                 {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
+                  .check = [&](const OpenedNetwork& opened) { require_predictable(opened, arguments); },
+                  .answers = Answers::optional});
+  RankGroup& ranks = open->communicator->ranks();
+  const StoredNetwork& network = open->network();
+  const Chain& chain = network.chain;
+  const PredictedNetwork predicted{.opened = open->opened,
                                    .checkpoint = network.path,
-                                   .parts = parts_of(*trained),
+                                   .parts = parts_of(network),
                                    .calibration = network.calibration ? &*network.calibration : nullptr};
   std::optional<PredictionWriter> writer;
   // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
   run_on_all(ranks, [&] {
     if (ranks.rank() == 0) writer.emplace(predicted, arguments.output);
   });
-  const auto pass = trained->pass_over(DataPart::train);
-  predict_distributions(trained->context(), ranks, *pass,
+  const auto pass = open->pass_over(DataPart::train);
+  predict_distributions(open->context(), ranks, *pass,
                         [&](const Share& samples, std::span<float> values, std::span<float> deviations) {
                           interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, values);
                           writer->write(samples, values, deviations);
                         });
   finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments, "outputs",
-                     describe_outside(ranks, network, *pass, DataPart::train));
+                     describe_outside(ranks, open->opened, *pass, DataPart::train));
   return ExitCode::done;
 }
 

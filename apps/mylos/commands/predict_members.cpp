@@ -33,16 +33,14 @@ ExitCode predict_members(const PredictArguments& given) {
   const UncertainModel model = open_uncertain_model(
       arguments.checkpoint, arguments.members.more, arguments.members,
       {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
-       .check = [&](const TrainedNetwork& opened) { require_predictable(opened, arguments); },
+       .check = [&](const OpenedNetwork& opened) { require_predictable(opened, arguments); },
        .answers = Answers::optional},
       DataPart::train);
-  const TrainedNetwork& network = model.trained->network;
-  RankGroup& ranks = model.trained->communicator->ranks();
+  RankGroup& ranks = model.open->communicator->ranks();
   const std::int64_t width = model.pass->width();
   const PredictedNetwork predicted{
-      .network = network,
-      .chain = model.chain,
-      .checkpoint = arguments.members.ensemble ? model.name : network.path,
+      .opened = model.open->opened,
+      .checkpoint = arguments.members.ensemble ? model.name : model.open->network().path,
       .parts = {.has_deviation = true,
                 .coverage = {},
                 .members = arguments.writes_members ? model.pass->members() : 0}};
@@ -67,9 +65,10 @@ ExitCode predict_members(const PredictArguments& given) {
     });
   };
   model.pass->run(take, arguments.writes_members ? ConsumeMember(take_member) : ConsumeMember());
-  finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments,
-                     fmt::format("mean and standard deviation of {}", model.name),
-                     describe_outside(ranks, network, model.pass->outside_range(), DataPart::train));
+  finish_predictions(
+      ranks, predicted, writer ? &*writer : nullptr, arguments,
+      fmt::format("mean and standard deviation of {}", model.name),
+      describe_outside(ranks, model.open->opened, model.pass->outside_range(), DataPart::train));
   return ExitCode::done;
 }
 

@@ -18,12 +18,13 @@ namespace mylos::app {
 namespace {
 
 PredictionShape shape_of(const PredictedNetwork& predicted) {
-  const Prediction prediction = predicted.chain.prediction();
+  const Prediction prediction = predicted.opened.network.chain.prediction();
   const bool of_classes = prediction == Prediction::classes;
-  return {.samples = predicted.network.data->samples(DataPart::train),
-          .outputs = predicted.chain.outputs(),
+  return {.samples = predicted.opened.data->samples(DataPart::train),
+          .outputs = predicted.opened.network.chain.outputs(),
           .meaning = meaning_of(prediction),
-          .names = of_classes ? predicted.network.class_names : predicted.network.target_names,
+          .names = of_classes ? predicted.opened.network.samples.class_names
+                              : predicted.opened.network.samples.target_names,
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
           .checkpoint = predicted.checkpoint,
@@ -31,8 +32,8 @@ PredictionShape shape_of(const PredictedNetwork& predicted) {
 }
 
 std::unique_ptr<PredictionFile> file_for(const PredictedNetwork& predicted, const std::string& path) {
-  const ArrayOptions& options = predicted.network.deck.options.data.arrays;
-  const auto arrays = predicted.network.data->arrays(DataPart::train);
+  const ArrayOptions& options = predicted.opened.network.options.data.arrays;
+  const auto arrays = predicted.opened.data->arrays(DataPart::train);
   if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options)) {
     require_array_name(path);
     return make_array_predictions(path, *arrays, options, predicted.checkpoint, predicted.parts);
@@ -42,11 +43,12 @@ std::unique_ptr<PredictionFile> file_for(const PredictedNetwork& predicted, cons
 
 /// Returns "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
 std::string text_of(const NonFinite& found, const PredictedNetwork& predicted) {
-  const std::int64_t rows = predicted.network.data->samples(DataPart::train);
-  const bool half = predicted.network.deck.options.precision.compute == DType::fp16;
+  const std::int64_t rows = predicted.opened.data->samples(DataPart::train);
+  const bool half = predicted.opened.network.options.precision.compute == DType::fp16;
   return fmt::format(
       "{} of {} outputs, in {} of {} rows, are inf or NaN, the first in row {}, column {} (counted from 0){}",
-      found.outputs, rows * predicted.chain.outputs(), found.rows, rows, found.first_row, found.first_column,
+      found.outputs, rows * predicted.opened.network.chain.outputs(), found.rows, rows, found.first_row,
+      found.first_column,
       half ? "; fp16, in which the network computes, ends at 65504: bf16 and fp32 go further" : "");
 }
 
@@ -56,20 +58,21 @@ PredictionWriter::PredictionWriter(const PredictedNetwork& predicted, const std:
     : predicted_(predicted), file_(file_for(predicted, path)) {}
 
 void PredictionWriter::undo_scaling(std::span<float> values) const {
-  if (is_of_numbers(predicted_.chain.prediction())) predicted_.network.normalizer.undo_targets(values);
+  if (is_of_numbers(predicted_.opened.network.chain.prediction()))
+    predicted_.opened.network.training.normalizer.undo_targets(values);
 }
 
 void PredictionWriter::write(const Share& samples, std::span<float> values, std::span<float> deviations) {
   undo_scaling(values);
-  if (is_of_numbers(predicted_.chain.prediction()))
-    interpret_deviations(predicted_.network.normalizer, deviations);
+  if (is_of_numbers(predicted_.opened.network.chain.prediction()))
+    interpret_deviations(predicted_.opened.network.training.normalizer, deviations);
   file_->write({PredictionPart::mean}, samples, values);
   if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
   if (predicted_.calibration != nullptr) write_bounds(samples, values, deviations);
   // An output counts once, whether it or its deviation is not finite.
   for (std::size_t i = 0; i < deviations.size(); ++i)
     if (!std::isfinite(deviations[i])) values[i] = deviations[i];
-  nonfinite_.count(samples.first, values, predicted_.chain.outputs());
+  nonfinite_.count(samples.first, values, predicted_.opened.network.chain.outputs());
 }
 
 void PredictionWriter::write_member(std::int64_t member, const Share& samples, std::span<float> values) {
@@ -86,15 +89,16 @@ void PredictionWriter::write_bounds(const Share& samples, std::span<const float>
   file_->write({PredictionPart::upper}, samples, upper_);
 }
 
-void require_predictable(const TrainedNetwork& network, const PredictArguments& arguments) {
-  if (network.vocabulary) {
+void require_predictable(const OpenedNetwork& opened, const PredictArguments& arguments) {
+  const StoredNetwork& network = opened.network;
+  if (network.training.vocabulary) {
     fail_input(
         errors::wrong_format,
         "{} is a network of tokens; use `mylos sample` to generate text, or `mylos eval` to measure its loss",
         network.path);
   }
   require_other_file(network.path, arguments.output);
-  require_other_than_data(network.deck.options.data, arguments.output);
+  require_other_than_data(network.options.data, arguments.output);
   require_replaceable(arguments.output,
                       is_table(arguments.output) ? OutputKind::other : OutputKind::predictions);
 }
@@ -114,12 +118,12 @@ void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, Pre
     if (writer != nullptr) writer->file().close();
   });
   run_on_first(ranks, [&] { writer->file().publish(); });
-  const std::int64_t samples = predicted.network.data->samples(DataPart::train);
+  const std::int64_t samples = predicted.opened.data->samples(DataPart::train);
   const Output output = standard_output(ranks.rank());
-  for (const std::string& note : predicted.network.notes) output.line(note);
+  for (const std::string& note : predicted.opened.notes) output.line(note);
   if (!outside.empty()) output.line(outside);
   output.line(fmt::format("{}: {} of {} samples, [{}, {}]", arguments.output, described, samples, samples,
-                          predicted.chain.outputs()));
+                          predicted.opened.network.chain.outputs()));
   if (nonfinite.outputs > 0) output.line(fmt::format("warning: {}", text_of(nonfinite, predicted)));
 }
 

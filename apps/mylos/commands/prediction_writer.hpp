@@ -8,15 +8,14 @@
 
 #include "commands.hpp"
 #include "commands/prediction_file.hpp"
+#include "mylos/inference/opened_network.hpp"
 #include "mylos/inference/predict.hpp"
-#include "mylos/inference/trained_network.hpp"
 
 namespace mylos::app {
 
 /// What is predicted.
 struct PredictedNetwork {
-  const TrainedNetwork& network;  // with the data
-  const Chain& chain;
+  const OpenedNetwork& opened;
   std::string checkpoint;  // by which, for the file
   PredictionParts parts;
   const ConformalCalibration* calibration = nullptr;  // whose bounds are written; null: none
@@ -47,7 +46,7 @@ class PredictionWriter {
 };
 
 /// Throws Error (bad_input) where `arguments` name an output that cannot be written, or a network of tokens.
-void require_predictable(const TrainedNetwork& network, const PredictArguments& arguments);
+void require_predictable(const OpenedNetwork& opened, const PredictArguments& arguments);
 
 /// All ranks. Completes the file of `writer`, which rank 0 has, and prints what was written; `described`: of
 /// what, "outputs". Throws Error on all ranks where numbers are inf or NaN, unless `arguments` allow them.

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "commands/open_model.hpp"
 #include "commands/output_name.hpp"
 #include "commands/replaced_file.hpp"
 #include "commands/rollout_members.hpp"
-#include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/samples.hpp"
@@ -21,6 +21,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
 #include "mylos/inference/rollout/map_orientation.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 
@@ -136,7 +137,7 @@ class Levels {
  public:
   Levels(const RolloutArguments& arguments, const StoredNetwork& network, const RolloutData& data)
       : data_(*data.trajectories),
-        names_(network.target_names),
+        names_(network.samples.target_names),
         upward_(rows_run_north(data.starts->store())) {
     const LevelLayout& layout = data_.layout();
     FieldFileShape shape{.arrays = network.options.data.arrays.targets,
@@ -256,14 +257,17 @@ std::string describe_not_finite(const RolloutResult& result, const std::vector<s
 
 ExitCode rollout_command(const RolloutArguments& arguments) {
   std::shared_ptr<const StoredLevels> starts;
-  const auto stored = open_stored_model(
-      arguments.run, [&](const StoredNetwork& network) { check(network, arguments); },
-      [&](const StoredNetwork& network) {
-        starts = open_starts(network, arguments.start);
-        return shape_of_samples(network, *starts);
-      });
-  const StoredNetwork& network = stored->network;
-  RankGroup& ranks = stored->communicator->ranks();
+  const auto open = open_model(arguments.run, [&](const CheckpointReader& reader) {
+    OpenedNetwork opened{read_stored_network(reader)};
+    run_on_all(reader.ranks(), [&] {
+      check(opened.network, arguments);
+      starts = open_starts(opened.network, arguments.start);
+      move_to_grid(opened.network, shape_of_samples(opened.network, *starts));
+    });
+    return opened;
+  });
+  const StoredNetwork& network = open->network();
+  RankGroup& ranks = open->communicator->ranks();
   const bool is_first = ranks.rank() == 0;
   RolloutData data;
   std::optional<RowInference> rows;
@@ -275,9 +279,9 @@ ExitCode rollout_command(const RolloutArguments& arguments) {
     const LevelLayout& layout = data.trajectories->layout();
     const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
     request.members_at_once =
-        std::clamp<std::int64_t>(stored->model->samples() / rows_of_member, 1, data.trajectories->members());
+        std::clamp<std::int64_t>(open->model->samples() / rows_of_member, 1, data.trajectories->members());
     require_memory(arguments.start, rollout_bytes(layout, request, data.trajectories->members()));
-    rows.emplace(stored->context(), stored->model->normalizer());
+    rows.emplace(open->context(), network.training.normalizer);
     if (is_first) levels.emplace(arguments, network, data);
   });
   request.take = [&](std::int64_t member, std::int64_t step, std::span<const float> state) {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/inference/text_generator.hpp"
@@ -50,19 +50,16 @@ ExitCode sample_command(const SampleArguments& arguments) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1)
     fail_input(errors::wrong_rank_count, "mylos sample runs on one rank; start it without mpirun");
-  const auto no_data = [](DataOptions& data) {
-    data.train.clear();
-    data.test.clear();
-  };
   std::vector<std::int32_t> prompt;
-  const auto read_prompt = [&](const TrainedNetwork& network) {
-    prompt = tokens_of(arguments.prompt, network.vocabulary.value());
-  };
-  const auto trained = open_trained_model(arguments.checkpoint, {.choose = no_data, .check = read_prompt});
-  const Vocabulary& vocabulary = trained->network.vocabulary.value();
+  const auto open = open_model(arguments.checkpoint, [&](const CheckpointReader& reader) {
+    OpenedNetwork opened{read_stored_network(reader, NetworkKinds::tokens)};
+    prompt = tokens_of(arguments.prompt, opened.network.training.vocabulary.value());
+    return opened;
+  });
+  const StoredNetwork& network = open->network();
+  const Vocabulary& vocabulary = network.training.vocabulary.value();
   const bool has_text = vocabulary.kind() != TokenKind::tokens;
-  const ModelOptions& model = trained->network.deck.options.model;
-  TextGenerator generator(trained->context(), model, vocabulary.size(), prompt, arguments.draw);
+  TextGenerator generator(open->context(), network.options.model, vocabulary.size(), prompt, arguments.draw);
   show(has_text ? arguments.prompt : fmt::format("{}", fmt::join(prompt, " ")));
   for (std::int64_t i = 0; i < arguments.tokens; ++i) {
     const std::int32_t token = generator.next();

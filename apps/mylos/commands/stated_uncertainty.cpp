@@ -11,7 +11,7 @@
 
 namespace mylos::app {
 
-StatedUncertainty::StatedUncertainty(const TargetShape& shape, const TrainedNetwork& network,
+StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwork& network,
                                      bool is_of_network)
     : shape_(shape), network_(network) {
   const auto calibration = is_of_network ? network.calibration : std::nullopt;
@@ -20,7 +20,8 @@ StatedUncertainty::StatedUncertainty(const TargetShape& shape, const TrainedNetw
 
 void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
                             std::span<const float> targets) {
-  if (measures_) measures_->add(judge_rows(shape_, network_.normalizer.targets, means, deviations, targets));
+  if (measures_)
+    measures_->add(judge_rows(shape_, network_.training.normalizer.targets, means, deviations, targets));
 }
 
 UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {
@@ -29,10 +30,10 @@ UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {
   return measures_->result();
 }
 
-void report_uncertainty(const UncertaintyResult& result, const TrainedNetwork& network,
+void report_uncertainty(const UncertaintyResult& result, const StoredNetwork& network,
                         const EvaluateArguments& arguments, int rank) {
   const Output output = standard_output(rank);
-  for (const std::string& line : uncertainty_lines(result, network.target_names)) output.line(line);
+  for (const std::string& line : uncertainty_lines(result, network.samples.target_names)) output.line(line);
   std::error_code failure;
   const std::string& run = arguments.checkpoint.path;
   if (rank != 0 || !result.deviations || !std::filesystem::is_directory(run, failure)) return;

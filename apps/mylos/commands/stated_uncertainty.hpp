@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/inference/uncertainty/uncertainty_measures.hpp"
 #include "mylos/train/history/progress.hpp"
@@ -19,7 +19,7 @@ class StatedUncertainty {
   /// Of predictions of a regression `shape`, whose data are those of `network`, which must outlive the
   /// object. Intervals are measured if the network is calibrated and `is_of_network`, not the mean of
   /// several.
-  StatedUncertainty(const TargetShape& shape, const TrainedNetwork& network, bool is_of_network = true);
+  StatedUncertainty(const TargetShape& shape, const StoredNetwork& network, bool is_of_network = true);
 
   /// Returns whether there is anything to measure.
   [[nodiscard]] bool any() const { return measures_.has_value(); }
@@ -31,13 +31,13 @@ class StatedUncertainty {
 
  private:
   TargetShape shape_;
-  const TrainedNetwork& network_;
+  const StoredNetwork& network_;
   std::optional<UncertaintyMeasures> measures_;
 };
 
 /// On every rank: prints the result on rank 0, and leaves that of standard deviations as uncertainty.json in
 /// the run's folder, if the command line names a folder. An evaluation does not fail because of the file.
-void report_uncertainty(const UncertaintyResult& result, const TrainedNetwork& network,
+void report_uncertainty(const UncertaintyResult& result, const StoredNetwork& network,
                         const EvaluateArguments& arguments, int rank);
 
 }  // namespace mylos::app

@@ -13,9 +13,8 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/config/deck.hpp"
-#include "mylos/inference/stored_network.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/uncertainty/measured_inputs.hpp"
 
 namespace mylos::app {
@@ -30,13 +29,13 @@ void require_vectors(const StoredNetwork& network) {
       network.path, fmt::join(network.input_shape, ", "));
 }
 
-void require_same_data(const CheckpointReader& checkpoint, const RunData& data) {
-  if (data.identity(DataPart::train) == checkpoint.text("/data/identity")) return;
+void require_same_data(const OpenedNetwork& opened) {
+  if (opened.data->identity(DataPart::train) == opened.network.training.identity) return;
   fail_input(
       errors::data_mismatch,
       "{}: is not the file that {} was trained on: its contents differ, so that its inputs say nothing about "
       "the network",
-      data.path(), checkpoint.path());
+      opened.data->path(), opened.network.path);
 }
 
 }  // namespace
@@ -44,23 +43,22 @@ void require_same_data(const CheckpointReader& checkpoint, const RunData& data) 
 InputStatistics measure_training_inputs(const CheckpointReader& checkpoint) {
   std::unique_ptr<KokkosRuntime> kokkos;  // arrays are read into its memory
   if (!Kokkos::is_initialized()) {
-    kokkos = std::make_unique<KokkosRuntime>(
-        read_stored_deck(checkpoint.header().deck, checkpoint.path()).options.run.threads);
+    kokkos = std::make_unique<KokkosRuntime>(stored_options(checkpoint).run.threads);
   }
   const StoredNetwork stored = read_stored_network(checkpoint);
   run_on_all(checkpoint.ranks(), [&] { require_vectors(stored); });
-  const NetworkData data{
-      .choose =
-          [&](DataOptions& options) {
-            if (options.train.empty())
-              fail_input(errors::missing_argument,
-                         "{}: its deck names no data.train, whose inputs were to be read", checkpoint.path());
-            options.test.clear();
-          },
-      .check = [&](const TrainedNetwork& network) { require_same_data(checkpoint, *network.data); },
-      .answers = Answers::optional};
-  const TrainedNetwork network = open_trained_network(checkpoint.ranks(), checkpoint, data);
-  return measure_inputs(checkpoint.ranks(), *network.data, stored.chain.inputs(), network.data->path());
+  const NetworkData data{.choose =
+                             [&](DataOptions& options) {
+                               if (options.train.empty())
+                                 fail_input(errors::missing_argument,
+                                            "{}: its deck names no data.train, whose inputs were to be read",
+                                            checkpoint.path());
+                               options.test.clear();
+                             },
+                         .check = [&](const OpenedNetwork& opened) { require_same_data(opened); },
+                         .answers = Answers::optional};
+  const OpenedNetwork opened = open_network(checkpoint, data);
+  return measure_inputs(checkpoint.ranks(), *opened.data, opened.network.chain.inputs(), opened.data->path());
 }
 
 std::string describe_inputs(const InputStatistics& statistics, const std::vector<std::string>& names) {

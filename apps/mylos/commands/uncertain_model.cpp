@@ -14,15 +14,15 @@
 namespace mylos::app {
 namespace {
 
-void require_no_tokens(const TrainedNetwork& network) {
-  if (!network.vocabulary) return;
+void require_no_tokens(const StoredNetwork& network) {
+  if (!network.training.vocabulary) return;
   fail_input(errors::wrong_format,
              "{} is a network of tokens; mean and standard deviation are of networks of numbers",
              network.path);
 }
 
-void require_dropout(const TrainedNetwork& network) {
-  if (has_dropout(network.deck.options.model)) return;
+void require_dropout(const StoredNetwork& network) {
+  if (has_dropout(network.options.model)) return;
   fail_input(errors::not_measured,
              "--mc-dropout: {} has no layer with dropout, so that all its passes are equal; train it with "
              "model.dropout = 0.1, or another probability, or give several networks to --ensemble",
@@ -50,22 +50,20 @@ UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint, const std
                                     const MemberArguments& arguments, const NetworkData& data,
                                     DataPart part) {
   NetworkData checked = data;
-  checked.check = [data, arguments](const TrainedNetwork& network) {
-    require_no_tokens(network);
-    if (!arguments.ensemble) require_dropout(network);
-    data.check(network);
+  checked.check = [data, arguments](const OpenedNetwork& opened) {
+    require_no_tokens(opened.network);
+    if (!arguments.ensemble) require_dropout(opened.network);
+    data.check(opened);
   };
   UncertainModel model;
   if (!arguments.ensemble) {
-    const std::optional<std::uint64_t> seed =
-        arguments.seed < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(arguments.seed));
-    model.trained = open_trained_model(checkpoint, checked, {.seed = seed});
-    const TrainedModel& trained = *model.trained;
-    model.chain = trained.model->chain();
-    model.name = fmt::format("{} dropout masks of {}", arguments.dropout_masks, trained.network.path);
+    if (arguments.seed >= 0) checked.seed = static_cast<std::uint64_t>(arguments.seed);
+    model.open = open_model(checkpoint, checked);
+    const OpenModel& open = *model.open;
+    model.name = fmt::format("{} dropout masks of {}", arguments.dropout_masks, open.network().path);
     model.pass =
-        std::make_unique<NetworkPasses>(trained.context(), trained.communicator->ranks(), trained.network,
-                                        *trained.model, part, DropoutPasses{arguments.dropout_masks, true});
+        std::make_unique<NetworkPasses>(open.context(), open.communicator->ranks(), open.opened, *open.model,
+                                        part, DropoutPasses{arguments.dropout_masks, true});
     return model;
   }
   std::vector<EnsembleMember> members;
@@ -74,14 +72,11 @@ UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint, const std
     members = members_of(ranks, checkpoint, more);
     require_ensemble(ranks, members);
   }
-  model.trained = open_trained_model(checkpoint, checked, {.loads_weights = false});
-  const TrainedModel& trained = *model.trained;
+  model.open = open_model(checkpoint, checked, false);
+  const OpenModel& open = *model.open;
   model.name = fmt::format("an ensemble of {} networks", members.size());
-  auto pass =
-      std::make_unique<EnsemblePass>(*trained.execution, *trained.engines, trained.communicator->ranks(),
-                                     std::move(members), trained.network, checked, part);
-  model.chain = pass->chain();
-  model.pass = std::move(pass);
+  model.pass = std::make_unique<EnsemblePass>(*open.execution, *open.engines, open.communicator->ranks(),
+                                              std::move(members), open.opened, checked, part);
   return model;
 }
 

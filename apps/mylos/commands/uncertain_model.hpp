@@ -5,15 +5,14 @@
 #include <string>
 
 #include "commands.hpp"
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 #include "mylos/inference/ensemble/uncertain_pass.hpp"
 
 namespace mylos::app {
 
 struct UncertainModel {
-  std::unique_ptr<TrainedModel> trained;  // of an ensemble its first network, without weights
+  std::unique_ptr<OpenModel> open;  // of an ensemble its first network, without weights
   std::unique_ptr<UncertainPass> pass;
-  Chain chain;
   std::string name;  // "an ensemble of 5 networks", "50 dropout masks of runs/a/checkpoints/step-9.h5"
 };
 
@@ -21,7 +20,7 @@ struct UncertainModel {
 void require_no_more_words(const MemberArguments& arguments);
 
 /// All ranks. `checkpoint`: the first of an ensemble, or the only one; `more`: the others. Throws Error on
-/// all ranks as open_trained_model() and require_ensemble() do, for networks of tokens, and for --mc-dropout
+/// all ranks as open_model() and require_ensemble() do, for networks of tokens, and for --mc-dropout
 /// of a network without dropout.
 [[nodiscard]] UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint,
                                                   const std::vector<std::string>& more,

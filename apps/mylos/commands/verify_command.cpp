@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 #include "launch/child_process.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"

@@ -75,7 +75,7 @@ void require_measured(const std::string& path, const std::vector<Measure>& measu
 }
 
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
-                    const Evaluation& evaluation, const TrainedNetwork& trained) {
+                    const Evaluation& evaluation, const StoredNetwork& network) {
   for (const std::string& name : wanted) {
     for (const Measure measure : measures_of({name})) {
       switch (measure) {
@@ -83,10 +83,10 @@ void print_measures(const Output& output, const std::vector<std::string>& wanted
           print_classes(output, *evaluation.classes);
           break;
         case Measure::confusion:
-          print_confusion(output, *evaluation.classes, trained.class_names);
+          print_confusion(output, *evaluation.classes, network.samples.class_names);
           break;
         case Measure::r2:
-          print_r2(output, *evaluation.targets, trained.target_names);
+          print_r2(output, *evaluation.targets, network.samples.target_names);
           break;
         default:
           output.line(fmt::format("{} {:.6g}", traits_of(measure).label, *evaluation.measured[measure]));

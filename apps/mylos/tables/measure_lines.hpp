@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "launch/standard_output.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
 
 namespace mylos::app {
@@ -18,6 +18,6 @@ void require_measured(const std::string& path, const std::vector<Measure>& measu
 
 /// Prints the measures in the order of the command line.
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
-                    const Evaluation& evaluation, const TrainedNetwork& trained);
+                    const Evaluation& evaluation, const StoredNetwork& network);
 
 }  // namespace mylos::app

@@ -1,7 +1,7 @@
 #include "mylos/inference/compute_weights.hpp"
 
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

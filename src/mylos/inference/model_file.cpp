@@ -19,8 +19,8 @@
 #include "mylos/checkpoint/write/completion.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/keys/sizes.hpp"
-#include "mylos/inference/network_state.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/network_state.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/uncertainty/stored_inputs.hpp"
 #include "mylos/io/files/digest.hpp"
 #include "mylos/io/files/raw_file.hpp"
@@ -95,13 +95,6 @@ void require_arrays(const CheckpointReader& checkpoint, const std::vector<Copied
   for (const CopiedArray& array : arrays)
     expected.arrays.push_back({array.source, DType::fp32, array.target.dims, {}});
   checkpoint.require_match(expected);
-}
-
-void add_names(CheckpointState& state, const CheckpointReader& checkpoint) {
-  for (const char* path :
-       {"/samples/grid", "/samples/class_names", "/samples/input_names", "/samples/target_names"}) {
-    if (checkpoint.exists(path)) state.add_text(path, checkpoint.text(path));
-  }
 }
 
 void add_provenance(CheckpointState& state, const CheckpointReader& checkpoint, const StoredNetwork& network,
@@ -192,13 +185,12 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
     fail_input(errors::no_average, "{}: has no /average, the moving average of the weights",
                checkpoint.path());
   }
-  const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
+  StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
   const Options exported = exported_options(network, options.type);
   const Chain chain = make_chain(exported.model, exported.precision, exported.run.seed, false);
   const std::vector<CopiedArray> arrays = copied_arrays(chain, average);
   require_arrays(checkpoint, arrays);
 
-  StoredData data = read_stored_data(checkpoint);
   PointWeights weights;
   if (const auto stored = stored_point_weights(checkpoint)) weights = *stored;
   CheckpointHeader header = checkpoint.header();
@@ -207,11 +199,11 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   header.deck = resolve(exported);
   CheckpointState state;
   for (const CopiedArray& array : arrays) state.arrays.push_back(array.target);
-  add_data_fields(state, data.fields());
+  add_stored_data(state, network.training);
   add_point_weights(state, weights);
   InputStatistics inputs = options.inputs.value_or(InputStatistics{});
   add_input_statistics(state, inputs);
-  add_names(state, checkpoint);
+  add_samples(state, network.samples.grid, network.samples);
   add_provenance(state, checkpoint, network, average);
   std::optional<ConformalCalibration> calibration = options.calibration;
   if (calibration) add_calibration(state, *calibration);

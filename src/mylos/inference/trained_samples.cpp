@@ -7,26 +7,21 @@
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
-#include "mylos/inference/grids/other_grid.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr const char* input_names_path = "/samples/input_names";
-
-/// Returns what the checkpoint says of the samples that the network was trained on. Checkpoints of earlier
-/// builds say nothing, and those with a grid of the deck no grid of the file: then the training file is read,
-/// where it still lies where the deck has it. Another file may have taken its place.
-SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOptions& written,
-                                  const ModelOptions& model) {
-  SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
-                        .deck_grid = written.shape,
-                        .class_names = stored_names(reader, "/samples/class_names"),
-                        .file = written.train.text(),
-                        .input_names = stored_names(reader, input_names_path),
-                        .target_names = stored_names(reader, "/samples/target_names")};
-  if (written.shape.empty()) meaning.grid = stored_grid(reader);
+/// Returns what the file says of the samples that the network was trained on. Checkpoints of earlier builds
+/// say nothing, and those with a grid of the deck no grid of the file: then the training file is read, where
+/// it still lies where the deck has it. Another file may have taken its place.
+SampleMeaning meaning_of_training(const StoredNetwork& network, const DataOptions& written) {
+  const ModelOptions& model = network.options.model;
+  SampleMeaning meaning = network.samples;
+  meaning.data = fmt::format("the training data of {}", network.path);
+  meaning.deck_grid = written.shape;
+  meaning.file = written.train.text();
+  if (!written.shape.empty()) meaning.grid.clear();
   if (written.arrays.given() || written.train.names.size() != 1) return meaning;
   const std::string& path = written.train.names.front();
   std::error_code failure;
@@ -35,7 +30,7 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
     const Dataset file(path, Answers::optional);
     const std::optional<std::string> identity = file.stored_identity();
     const bool is_same =
-        identity ? *identity == reader.text("/data/identity")
+        identity ? *identity == network.training.identity
                  : file.features() == model.inputs && (model.outputs == 0 || file.outputs() == model.outputs);
     if (!is_same) return meaning;
     if (meaning.grid.empty()) meaning.grid = file.grid();
@@ -48,47 +43,46 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
 
 }  // namespace
 
-void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedNetwork& trained) {
-  SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
+void match_samples(const DataOptions& written, const std::vector<std::int64_t>& other_grid,
+                   OpenedNetwork& opened) {
+  SampleMeaning meaning = meaning_of_training(opened.network, written);
   const std::vector<std::int64_t> trained_grid = meaning.grid.empty() ? meaning.deck_grid : meaning.grid;
-  if (!trained.other_grid.empty()) meaning.grid = trained.other_grid;  // the network works on that one too
-  trained.notes = trained.data->match(meaning);
-  if (!trained.other_grid.empty()) {
-    trained.notes.push_back(fmt::format("{}: its samples are {}, those of the training were {}",
-                                        trained.data->path(), text_of_shape(trained.other_grid),
-                                        text_of_shape(trained_grid)));
+  if (!other_grid.empty()) meaning.grid = other_grid;  // the network works on that one too
+  opened.notes = opened.data->match(meaning);
+  if (!other_grid.empty()) {
+    opened.notes.push_back(fmt::format("{}: its samples are {}, those of the training were {}",
+                                       opened.data->path(), text_of_shape(other_grid),
+                                       text_of_shape(trained_grid)));
   }
-  const SampleMeaning own = trained.data->meaning();
-  const auto known = [](std::vector<std::string>& trained_on, const std::vector<std::string>& given) {
-    return given.empty() ? std::move(trained_on) : given;
-  };
-  trained.class_names = known(meaning.class_names, own.class_names);
-  trained.input_names = known(meaning.input_names, own.input_names);
-  trained.target_names = known(meaning.target_names, own.target_names);
+  const SampleMeaning own = opened.data->meaning();
+  SampleMeaning& samples = opened.network.samples;
+  for (const auto names :
+       {&SampleMeaning::class_names, &SampleMeaning::input_names, &SampleMeaning::target_names})
+    samples.*names = (own.*names).empty() ? meaning.*names : own.*names;
 }
 
-std::string names_of_inputs(const CheckpointReader& reader, const TrainedNetwork& trained) {
-  const std::vector<std::string> known = stored_names(reader, input_names_path);
-  const std::vector<std::string> given = trained.data->meaning().input_names;
+std::string names_of_inputs(const OpenedNetwork& opened) {
+  const std::vector<std::string>& known = opened.network.samples.input_names;
+  const std::vector<std::string> given = opened.data->meaning().input_names;
   if (known.empty() || given.empty()) return "";
   return fmt::format("; it has {}, the network {}", list_of_names(given), list_of_names(known));
 }
 
-std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, const EvaluationPass& pass,
+std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened, const EvaluationPass& pass,
                              DataPart part) {
-  return describe_outside(ranks, trained, pass.outside_range(), part);
+  return describe_outside(ranks, opened, pass.outside_range(), part);
 }
 
-std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, const OutsideRange& own,
+std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened, const OutsideRange& own,
                              DataPart part) {
   std::vector<OutsideRange> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   OutsideRange found;
   for (const OutsideRange& each : all) found.add(each);
   if (found.samples == 0) return "";
-  const InputRange& range = trained.normalizer.input_range;
+  const InputRange& range = opened.network.training.normalizer.input_range;
   const auto channel = static_cast<std::size_t>(found.first_column) % range.minimum.size();
-  const std::vector<std::string>& names = trained.input_names;
+  const std::vector<std::string>& names = opened.network.samples.input_names;
   const std::string column =
       names.empty() ? fmt::format("input {} (counted from 0)", found.first_column)
                     : printable(names[static_cast<std::size_t>(found.first_column) % names.size()]);
@@ -96,10 +90,9 @@ std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, co
       "{}: {} input{} in {} of {} samples lie{} outside the range of the training samples, the first in "
       "sample "
       "{} (counted from 0): {} is {}, in training {} to {}",
-      trained.data->path(), found.values, found.values == 1 ? "" : "s", found.samples,
-      trained.data->samples(part), found.values == 1 ? "s" : "", found.first_sample, column,
-      found.first_value, static_cast<float>(range.minimum[channel]),
-      static_cast<float>(range.maximum[channel]));
+      opened.data->path(), found.values, found.values == 1 ? "" : "s", found.samples,
+      opened.data->samples(part), found.values == 1 ? "s" : "", found.first_sample, column, found.first_value,
+      static_cast<float>(range.minimum[channel]), static_cast<float>(range.maximum[channel]));
 }
 
 }  // namespace mylos

@@ -56,12 +56,12 @@ void require_memory(const std::vector<GptParameter>& parameters, const std::stri
 
 GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   const CheckpointReader reader(ranks, path);
-  const Options options = read_stored_deck(reader.header().deck, path).options;
+  const Options options = stored_options(reader);
   GptWeights weights;
   weights.model = options.model;
   if (weights.model.type != ModelType::gpt)
     fail_input(errors::wrong_format, "{}: its network is not a GPT", path);
-  const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
+  const std::optional<Vocabulary> vocabulary = read_stored_data(reader).vocabulary;
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;
   if (weights.vocabulary > weights.model.vocabulary) {
@@ -97,7 +97,7 @@ void write_checkpoint_weights(RankGroup& ranks, GptWeights& weights, const std::
   header.code_version = code_version();
   header.deck = deck_of(weights, path);
   RunState run;
-  run.vocabulary = Vocabulary::tokens(weights.vocabulary);
+  run.data.vocabulary = Vocabulary::tokens(weights.vocabulary);
   CheckpointState state = state_of(weights);
   add_data_state(state, run);
   write_checkpoint_file(ranks, path, header, state);

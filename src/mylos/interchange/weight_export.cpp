@@ -188,7 +188,7 @@ ExportedWeights write_weights(WeightFile& file, const std::string& path, DType t
   const bool moves = layout.parameters && !layout.parameters->empty();
   require_memory_for_one(file, moves ? 2 : 1);
   const Normalizer normalizer =
-      file.checkpoint() != nullptr ? read_normalizer(*file.checkpoint()) : Normalizer{};
+      file.checkpoint() != nullptr ? read_stored_data(*file.checkpoint()).normalizer : Normalizer{};
   const std::vector<Statistics> statistics = statistics_of(normalizer, layout);
   std::vector<safetensors::NamedShape> shapes;
   for (const WeightEntry& entry : file.entries()) {

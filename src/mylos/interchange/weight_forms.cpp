@@ -8,7 +8,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
 

@@ -11,11 +11,8 @@
 #include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/files/column_names.hpp"
-#include "mylos/inference/network_state.hpp"
-#include "mylos/inference/stored_network.hpp"
 
 namespace mylos {
 namespace {
@@ -27,7 +24,7 @@ bool is_of_training(const std::string& key) {
   return std::any_of(keys.begin(), keys.end(), [&](std::string_view name) { return key.starts_with(name); });
 }
 
-void require_same_network(const MemberMeaning& first, const MemberMeaning& member) {
+void require_same_network(const StoredNetwork& first, const StoredNetwork& member) {
   Options ours = first.options;
   Options theirs = member.options;
   for (Options* options : {&ours, &theirs}) {
@@ -38,31 +35,35 @@ void require_same_network(const MemberMeaning& first, const MemberMeaning& membe
     fail_input(errors::model_mismatch,
                "{}: is another network than {}: its {} is {}, not {}; the members of an ensemble differ in "
                "their weights alone",
-               member.names.path, first.names.path, key.key, key.after, key.before);
+               member.path, first.path, key.key, key.after, key.before);
   }
 }
 
-void require_same_scaling(const MemberMeaning& first, const MemberMeaning& member) {
-  if (first.targets == member.targets) return;
-  if (first.targets.shift.size() != member.targets.shift.size()) {
-    const auto text = [](const MemberMeaning& of) {
-      return of.targets.identity() ? std::string("not scaled")
-                                   : fmt::format("scaled in {} columns", of.targets.shift.size());
+const ColumnScaling& targets_of(const StoredNetwork& member) {
+  return member.training.normalizer.targets;
+}
+
+void require_same_scaling(const StoredNetwork& first, const StoredNetwork& member) {
+  if (targets_of(first) == targets_of(member)) return;
+  if (targets_of(first).shift.size() != targets_of(member).shift.size()) {
+    const auto text = [](const StoredNetwork& of) {
+      return targets_of(of).identity() ? std::string("not scaled")
+                                       : fmt::format("scaled in {} columns", targets_of(of).shift.size());
     };
     fail_input(errors::data_mismatch,
                "{}: its targets are {}, those of {} {}; train all members with one "
                "data.normalize",
-               member.names.path, text(member), first.names.path, text(first));
+               member.path, text(member), first.path, text(first));
   }
-  for (std::size_t i = 0; i < first.targets.shift.size(); ++i) {
-    const auto pair = [i](const MemberMeaning& of) {
-      return fmt::format("({:.9g}, {:.9g})", of.targets.shift[i], of.targets.scale[i]);
+  for (std::size_t i = 0; i < targets_of(first).shift.size(); ++i) {
+    const auto pair = [i](const StoredNetwork& of) {
+      return fmt::format("({:.9g}, {:.9g})", targets_of(of).shift[i], targets_of(of).scale[i]);
     };
-    if (pair(first) == pair(member) && i + 1 < first.targets.shift.size()) continue;
+    if (pair(first) == pair(member) && i + 1 < targets_of(first).shift.size()) continue;
     fail_input(errors::data_mismatch,
                "{}: its targets are scaled otherwise than those of {}: shift and scale of column {} (counted "
                "from 0) are {}, not {}; train all members with the same data.normalize and data.validation",
-               member.names.path, first.names.path, i, pair(member), pair(first));
+               member.path, first.path, i, pair(member), pair(first));
   }
 }
 
@@ -79,39 +80,26 @@ std::optional<std::size_t> repeated_file(const std::vector<std::string>& paths) 
   return std::nullopt;
 }
 
-void require_same_names(const MemberNames& first, const MemberNames& member) {
+void require_same_names(const StoredNetwork& first, const StoredNetwork& member) {
   const auto compare = [&](const char* what, const std::vector<std::string>& ours,
                            const std::vector<std::string>& theirs) {
     if (ours.empty() || theirs.empty() || ours == theirs) return;
     fail_input(errors::bad_names, "{}: its {} are {}, those of {} are {}; all members must have the same",
                member.path, what, list_of_names(theirs), first.path, list_of_names(ours));
   };
-  compare("inputs", first.inputs, member.inputs);
-  compare("targets", first.targets, member.targets);
-  compare("classes", first.classes, member.classes);
+  compare("inputs", first.samples.input_names, member.samples.input_names);
+  compare("targets", first.samples.target_names, member.samples.target_names);
+  compare("classes", first.samples.class_names, member.samples.class_names);
 }
 
-MemberMeaning read_member_meaning(const CheckpointReader& reader) {
-  const StoredData data = read_stored_data(reader);
-  MemberMeaning meaning;
-  meaning.names = {.path = reader.path(),
-                   .inputs = stored_names(reader, "/samples/input_names"),
-                   .targets = stored_names(reader, "/samples/target_names"),
-                   .classes = stored_names(reader, "/samples/class_names")};
-  meaning.options = read_stored_deck(reader.header().deck, reader.path()).options;
-  meaning.identity = data.identity;
-  meaning.targets = data.normalizer.targets;
-  return meaning;
-}
-
-void require_same_meaning(const MemberMeaning& first, const MemberMeaning& member) {
+void require_same_meaning(const StoredNetwork& first, const StoredNetwork& member) {
   require_same_network(first, member);
-  require_same_names(first.names, member.names);
-  if (first.identity != member.identity) {
+  require_same_names(first, member);
+  if (first.training.identity != member.training.identity) {
     fail_input(errors::data_mismatch,
-               "{}: was trained on other data than {}: {} of digest {}, not {} of digest {}",
-               member.names.path, first.names.path, member.options.data.train.text(), member.identity,
-               first.options.data.train.text(), first.identity);
+               "{}: was trained on other data than {}: {} of digest {}, not {} of digest {}", member.path,
+               first.path, member.options.data.train.text(), member.training.identity,
+               first.options.data.train.text(), first.training.identity);
   }
   require_same_scaling(first, member);
 }

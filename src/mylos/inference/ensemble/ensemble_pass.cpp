@@ -9,7 +9,6 @@
 #include "mylos/inference/ensemble/member_outputs.hpp"
 #include "mylos/inference/ensemble/member_sums.hpp"
 #include "mylos/inference/infer.hpp"
-#include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
 namespace {
@@ -26,23 +25,18 @@ void require_each_once(const std::vector<EnsembleMember>& members) {
   }
 }
 
-Chain chain_of(const TrainedNetwork& network) {
-  const Options& options = network.deck.options;
-  return make_chain(options.model, options.precision, options.run.seed, false);
-}
-
 }  // namespace
 
 void require_ensemble(RankGroup& ranks, const std::vector<EnsembleMember>& members) {
   run_on_all(ranks, [&] { require_each_once(members); });
-  std::optional<MemberMeaning> first;
+  std::optional<StoredNetwork> first;
   for (const EnsembleMember& member : members) {
     const CheckpointReader reader(ranks, member.path, ReadableKinds::all);
-    MemberMeaning meaning = read_member_meaning(reader);
+    StoredNetwork network = read_unsized_network(reader);
     run_on_all(ranks, [&] {
-      if (first) require_same_meaning(*first, meaning);
+      if (first) require_same_meaning(*first, network);
     });
-    if (!first) first = std::move(meaning);
+    if (!first) first = std::move(network);
   }
 }
 
@@ -57,7 +51,7 @@ struct EnsemblePass::Block {
 };
 
 EnsemblePass::EnsemblePass(const Execution& exec, const Engines& engines, RankGroup& ranks,
-                           std::vector<EnsembleMember> members, const TrainedNetwork& first,
+                           std::vector<EnsembleMember> members, const OpenedNetwork& first,
                            const NetworkData& data, DataPart part, std::size_t sum_bytes)
     : exec_(exec),
       engines_(engines),
@@ -67,16 +61,15 @@ EnsemblePass::EnsemblePass(const Execution& exec, const Engines& engines, RankGr
       data_(data),
       part_(part),
       sum_bytes_(sum_bytes),
-      chain_(chain_of(first)),
-      piece_(samples_per_piece(chain_, engines_, first.data->samples(part))) {}
+      piece_(samples_per_piece(first.network.chain, engines_, first.data->samples(part))) {}
 
 std::int64_t EnsemblePass::width() const {
-  return chain_.outputs();
+  return first_.network.chain.outputs();
 }
 
 void EnsemblePass::run(const ConsumeUncertain& consume, const ConsumeMember& consume_member) {
   const std::int64_t total = first_.data->samples(part_);
-  const bool has_variances = chain_.has_deviations();
+  const bool has_variances = first_.network.chain.has_deviations();
   const std::size_t of_number = MemberSums::bytes_of_number(has_variances) + sizeof(float);  // and its target
   const std::size_t of_piece = of_number * static_cast<std::size_t>(piece_ * width());
   const auto pieces = std::max<std::int64_t>(1, static_cast<std::int64_t>(sum_bytes_ / of_piece));
@@ -116,12 +109,12 @@ void EnsemblePass::run(const ConsumeUncertain& consume, const ConsumeMember& con
 void EnsemblePass::run_member(std::int64_t number, Block& block, const ConsumeMember& consume_member) {
   const EnsembleMember& member = members_[static_cast<std::size_t>(number)];
   const CheckpointReader reader(ranks_, member.path, ReadableKinds::all);
-  const TrainedNetwork network = open_trained_network(ranks_, reader, data_);
-  const auto model = load_model(ranks_, reader, network, engines_, member.average, piece_);
-  const InferenceContext context(exec_, engines_, model->passes(), network.known_classes());
+  const OpenedNetwork opened = open_network(reader, data_);
+  const auto model = load_model(reader, opened, engines_, member.average, piece_);
+  const InferenceContext context(exec_, engines_, model->passes(), opened.network.known_classes());
   const Arena memory("predictions", float_output_bytes(model->chain(), piece_));
   const Staging staging(model->chain(), piece_);
-  const auto pass = network.pass_over(part_, block.all, *model, ranks_);
+  const auto pass = opened.pass_over(part_, block.all, *model, ranks_);
   const auto per_sample = static_cast<std::size_t>(width());
   MemberOutputs predicted;
   Share samples;
@@ -137,7 +130,8 @@ void EnsemblePass::run_member(std::int64_t number, Block& block, const ConsumeMe
   if (number == 0) {
     block.own = pass->share();
     run_on_all(ranks_, [&] {
-      block.sums.start(static_cast<std::size_t>(block.own.count) * per_sample, chain_.has_deviations());
+      block.sums.start(static_cast<std::size_t>(block.own.count) * per_sample,
+                       first_.network.chain.has_deviations());
     });
   }
   for (std::int64_t round = 0; round < block.rounds; ++round) {

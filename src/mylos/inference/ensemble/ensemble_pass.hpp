@@ -12,7 +12,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/ensemble/uncertain_pass.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
 
 namespace mylos {
 
@@ -33,7 +33,7 @@ class EnsemblePass final : public UncertainPass {
   /// `members`: of require_ensemble(). `first`: the network of the first with its data. `data`: how it opened
   /// them, by which the others do. What is referred to must outlive the object.
   EnsemblePass(const Execution& exec, const Engines& engines, RankGroup& ranks,
-               std::vector<EnsembleMember> members, const TrainedNetwork& first, const NetworkData& data,
+               std::vector<EnsembleMember> members, const OpenedNetwork& first, const NetworkData& data,
                DataPart part, std::size_t sum_bytes = max_sum_bytes);
 
   [[nodiscard]] std::int64_t members() const override { return static_cast<std::int64_t>(members_.size()); }
@@ -41,7 +41,6 @@ class EnsemblePass final : public UncertainPass {
   [[nodiscard]] bool has_deviation() const override { return true; }
   void run(const ConsumeUncertain& consume, const ConsumeMember& consume_member = {}) override;
   [[nodiscard]] OutsideRange outside_range() const override { return outside_; }
-  [[nodiscard]] const Chain& chain() const { return chain_; }
 
  private:
   struct Block;
@@ -51,11 +50,10 @@ class EnsemblePass final : public UncertainPass {
   Engines engines_;
   RankGroup& ranks_;
   std::vector<EnsembleMember> members_;
-  const TrainedNetwork& first_;
+  const OpenedNetwork& first_;
   NetworkData data_;
   DataPart part_;
   std::size_t sum_bytes_;
-  Chain chain_;
   std::int64_t piece_;  // samples of a batch
   OutsideRange outside_;
 };

@@ -22,9 +22,9 @@ Kokkos::View<std::uint64_t*, Device> pass_numbers(std::int64_t count) {
 
 }  // namespace
 
-NetworkPasses::NetworkPasses(const InferenceContext& context, RankGroup& ranks, const TrainedNetwork& network,
+NetworkPasses::NetworkPasses(const InferenceContext& context, RankGroup& ranks, const OpenedNetwork& opened,
                              const InferenceModel& model, DataPart part, const DropoutPasses& passes)
-    : context_(context), ranks_(ranks), network_(network), model_(model), part_(part), passes_(passes) {}
+    : context_(context), ranks_(ranks), opened_(opened), model_(model), part_(part), passes_(passes) {}
 
 std::int64_t NetworkPasses::width() const {
   return model_.chain().outputs();
@@ -36,12 +36,12 @@ bool NetworkPasses::has_deviation() const {
 
 void NetworkPasses::run(const ConsumeUncertain& consume, const ConsumeMember& consume_member) {
   const Chain& chain = model_.chain();
-  const std::int64_t total = network_.data->samples(part_);
+  const std::int64_t total = opened_.data->samples(part_);
   const bool has_variances = chain.has_deviations();
   const Arena memory("predictions", float_output_bytes(chain, model_.samples()));
   const Staging staging(chain, model_.samples());
   const auto numbers = pass_numbers(passes_.count);
-  const auto pass = network_.pass_over(part_, {0, total}, model_, ranks_);
+  const auto pass = opened_.pass_over(part_, {0, total}, model_, ranks_);
   MemberSums sums;
   UncertainBatch batch;
   MemberOutputs member;

@@ -9,7 +9,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/ensemble/uncertain_pass.hpp"
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
 
 namespace mylos {
 
@@ -21,8 +21,8 @@ struct DropoutPasses {
 
 class NetworkPasses final : public UncertainPass {
  public:
-  /// `network` has data; `context` runs `model`, the network's. All must outlive the object.
-  NetworkPasses(const InferenceContext& context, RankGroup& ranks, const TrainedNetwork& network,
+  /// `opened` has data; `context` runs `model`, its network's. All must outlive the object.
+  NetworkPasses(const InferenceContext& context, RankGroup& ranks, const OpenedNetwork& opened,
                 const InferenceModel& model, DataPart part, const DropoutPasses& passes = {});
 
   [[nodiscard]] std::int64_t members() const override { return passes_.count; }
@@ -34,7 +34,7 @@ class NetworkPasses final : public UncertainPass {
  private:
   InferenceContext context_;
   RankGroup& ranks_;
-  const TrainedNetwork& network_;
+  const OpenedNetwork& opened_;
   const InferenceModel& model_;
   DataPart part_;
   DropoutPasses passes_;

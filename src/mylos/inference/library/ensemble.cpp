@@ -113,10 +113,6 @@ std::string outputs_text_of(const StoredNetwork& network) {
   return is_of_numbers(network.chain.prediction()) ? "targets" : "probabilities";
 }
 
-MemberNames names_of(const StoredNetwork& network) {
-  return {network.path, network.input_names, network.target_names, network.class_names};
-}
-
 constexpr Property properties[] = {
     {"the shape of its inputs", [](const StoredNetwork& each) { return shape_text_of(each.input_shape); }},
     {"the shape of its outputs", [](const StoredNetwork& each) { return shape_text_of(each.output_shape); }},
@@ -131,7 +127,7 @@ void require_same_task(const StoredNetwork& first, const StoredNetwork& other) {
     fail_input(errors::model_mismatch, "{}: cannot be in an ensemble with {}: {}: {}, there {}", other.path,
                first.path, property.name, given, wanted);
   }
-  require_same_names(names_of(first), names_of(other));
+  require_same_names(first, other);
 }
 
 using MemberPlans = std::vector<std::unique_ptr<ModelPlan>>;
@@ -142,7 +138,7 @@ MemberPlans open_members(const std::vector<std::string>& paths, const LoadOption
   MemberPlans plans;
   for (const std::string& path : paths) {
     plans.push_back(std::make_unique<ModelPlan>(path, options));
-    require_same_task(plans.front()->opened.network, plans.back()->opened.network);
+    require_same_task(plans.front()->network, plans.back()->network);
   }
   return plans;
 }
@@ -160,7 +156,7 @@ InferenceBytes bytes_of(const MemberPlans& plans) {
     add_bytes(plan->bytes, bytes);
     piece = std::min(piece, plan->piece);
   }
-  bytes.workspace += EnsembleTensors(piece, plans.front()->opened.network.chain, nullptr).pieces.bytes();
+  bytes.workspace += EnsembleTensors(piece, plans.front()->network.chain, nullptr).pieces.bytes();
   return bytes;
 }
 
@@ -226,7 +222,7 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
   const CallOfThread call(exec, first, "Ensemble::infer");
   if (units == Units::network) {
     for (const Model& member : parts_->members) {
-      if (member.parts_->network().normalizer == first.network().normalizer) continue;
+      if (member.parts_->network().training.normalizer == first.network().training.normalizer) continue;
       fail_input(
           errors::bad_call,
           "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",

@@ -7,14 +7,13 @@
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/inference/library/model_parts.hpp"
-#include "mylos/kernels/convert.hpp"
 
 namespace mylos {
 namespace {
 
 /// Throws Error unless the file has what a check compares.
 void require_known(const Model::Parts& parts, bool wants_distances, const InputCheck& check) {
-  const InputStatistics& known = parts.shared->opened.inputs.statistics;
+  const InputStatistics& known = parts.shared->inputs.statistics;
   const std::string& path = parts.network().path;
   if (!(check.limit >= 0))
     fail_input(errors::bad_call, "check_inputs: the limit of distances is {}; it is positive, or 0",
@@ -88,15 +87,9 @@ Model Model::clone() const {
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
              network.path, name_of(shared.instructions), name_of(instructions_in_use()));
   }
-  const InferenceBytes bytes = Parts::bytes_of(shared.opened, *engines, shared.piece);
+  const InferenceBytes bytes = Parts::bytes_of(network, shared.inputs, *engines, samples_per_piece());
   require_free_memory(network.path, bytes.workspace + bytes.statistics);
-  auto parts = std::make_unique<Parts>(parts_->shared, std::move(engines));
-  const Execution exec;
-  const auto& from = parts_->buffers.state();
-  const auto& to = parts->buffers.state();
-  for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
-  exec.fence("clone");
-  return Model(std::move(parts));
+  return Model(std::make_unique<Parts>(*parts_, std::move(engines)));
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
@@ -152,7 +145,7 @@ void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagA
 }
 
 const InputStatistics& Model::input_statistics() const {
-  return parts_->shared->opened.inputs.statistics;
+  return parts_->shared->inputs.statistics;
 }
 
 std::int64_t Model::inputs() const {
@@ -168,13 +161,13 @@ const std::vector<std::int64_t>& Model::output_shape() const {
   return parts_->network().output_shape;
 }
 const std::vector<std::string>& Model::input_names() const {
-  return parts_->network().input_names;
+  return parts_->network().samples.input_names;
 }
 const std::vector<std::string>& Model::target_names() const {
-  return parts_->network().target_names;
+  return parts_->network().samples.target_names;
 }
 const std::vector<std::string>& Model::class_names() const {
-  return parts_->network().class_names;
+  return parts_->network().samples.class_names;
 }
 std::int64_t Model::step() const {
   return parts_->network().step;
@@ -183,10 +176,10 @@ DType Model::type() const {
   return parts_->chain().signature(0).compute_type;
 }
 std::int64_t Model::samples_per_piece() const {
-  return parts_->shared->piece;
+  return parts_->model.samples();
 }
 InferenceBytes Model::bytes() const {
-  return Parts::bytes_of(parts_->shared->opened, *parts_->engines, parts_->shared->piece);
+  return Parts::bytes_of(parts_->network(), parts_->shared->inputs, *parts_->engines, samples_per_piece());
 }
 
 }  // namespace mylos

@@ -73,39 +73,37 @@ CallOfThread::CallOfThread(const Execution& exec, const Model::Parts& model, con
 
 ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
     : reader(ranks, path, ReadableKinds::all) {
-  opened.network = read_stored_network(reader);
-  engines = make_engines(usable_here(opened.network.options.kernels));
-  move_to_grid(opened.network, options.shape, [&](const Chain& chain, std::size_t scaling_bytes) {
+  network = read_stored_network(reader);
+  engines = make_engines(usable_here(network.options.kernels));
+  move_to_grid(network, options.shape, [&](const Chain& chain, std::size_t scaling_bytes) {
     require_free_memory(path, inference_layout(chain, *engines, 1).bytes + scaling_bytes);
   });
-  opened.inputs =
-      read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
+  inputs = read_input_statistics(reader, network.training.normalizer.input_range, network.input_shape);
   if (options.max_samples < 0)
     fail_input(errors::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
   const std::int64_t limit =
       options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
-  piece = samples_per_piece(opened.network.chain, *engines, limit);
-  bytes = Model::Parts::bytes_of(opened, *engines, piece);
+  piece = samples_per_piece(network.chain, *engines, limit);
+  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece);
 }
 
 std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
-  auto shared = std::make_shared<SharedNetwork>(std::move(plan.opened), *plan.engines, plan.piece);
-  auto parts = std::make_unique<Model::Parts>(shared, std::move(plan.engines));
-  read_network(plan.reader, average, shared->weights, parts->buffers);
-  const Execution exec;
-  shared->packed.pack(exec, parts->engines->gemm());
-  exec.fence("packed");
+  auto shared = std::make_shared<SharedNetwork>(std::move(plan.network), std::move(plan.inputs));
+  auto parts = std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece);
+  parts->model.read(plan.reader, average);
   return parts;
 }
 
-PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory) : pieces(memory) {
-  const Chain& chain = opened.network.chain;
+PieceTensors::PieceTensors(const StoredNetwork& network, const KnownInputs& known, std::int64_t samples,
+                           void* memory)
+    : pieces(memory) {
+  const Chain& chain = network.chain;
   inputs = pieces.take_tensor(chain.input_type(), samples, chain.inputs());
   if (!is_of_numbers(chain.prediction()) || !memory_is_host)
     outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
   if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
-  if (opened.inputs.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
-  if (opened.network.calibration) {
+  if (known.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
+  if (network.calibration) {
     means = pieces.take_tensor(DType::fp32, samples, chain.outputs());
     bounds = pieces.take_tensor(DType::fp32, samples, chain.outputs());
     if (chain.has_deviations()) deviations = pieces.take_tensor(DType::fp32, samples, chain.outputs());
@@ -113,45 +111,44 @@ PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, vo
   flags = memory_is_host ? nullptr : pieces.take<std::uint8_t>(samples);
 }
 
-SharedNetwork::SharedNetwork(OpenedNetwork from, const Engines& engines, std::int64_t samples)
-    : opened(std::move(from)),
-      piece(samples),
-      weights(opened.network.chain),
-      packed(opened.network.chain, engines, weights.of_stages()),
-      scaling(opened.network.normalizer),
-      input_tables(opened.inputs, opened.network.chain.inputs()),
-      bound_tables(opened.network.calibration) {}
+SharedNetwork::SharedNetwork(StoredNetwork stored, KnownInputs known)
+    : network(std::move(stored)),
+      inputs(std::move(known)),
+      scaling(network.training.normalizer),
+      input_tables(inputs, network.chain.inputs()),
+      bound_tables(network.calibration) {}
 
-Model::Parts::Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines)
+Model::Parts::Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines,
+                    std::int64_t samples)
     : shared(std::move(with)),
       engines(std::move(its_engines)),
-      buffers(chain()),
-      layout(inference_layout(chain(), *engines, shared->piece)),
-      activations("activations", layout.bytes),
-      memory("samples", PieceTensors(shared->opened, shared->piece, nullptr).pieces.bytes()),
-      tensors(shared->opened, shared->piece, memory.data()),
-      staging(make_staging(staging_values(chain(), shared->piece))),
-      pass(chain(), shared->packed.of_stages(), buffers, shared->piece, layout, activations) {}
+      model(network().chain, *engines, samples, InferenceModel::Packed::of_small_networks),
+      staging(make_staging(staging_values(chain(), samples))) {}
 
-InferenceBytes Model::Parts::bytes_of(const OpenedNetwork& opened, const Engines& engines,
-                                      std::int64_t samples) {
-  const Chain& chain = opened.network.chain;
-  return {.weights = ComputeWeights::memory_bytes(chain),
-          .statistics =
-              BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(opened.network.normalizer) +
-              PackedWeights::memory_bytes(chain, engines) + InputTables::memory_bytes(opened.inputs) +
-              BoundTables::memory_bytes(opened.network.calibration),
-          .workspace = inference_layout(chain, engines, samples).bytes +
-                       PieceTensors(opened, samples, nullptr).pieces.bytes() +
-                       staging_values(chain, samples) * sizeof(float)};
+Model::Parts::Parts(const Parts& original, std::unique_ptr<EngineSet> its_engines)
+    : shared(original.shared),
+      engines(std::move(its_engines)),
+      model(original.model, *engines),
+      staging(make_staging(staging_values(chain(), model.samples()))) {}
+
+InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownInputs& known,
+                                      const Engines& engines, std::int64_t samples) {
+  const Chain& chain = network.chain;
+  InferenceBytes bytes =
+      InferenceModel::memory(chain, engines, samples, InferenceModel::Packed::of_small_networks);
+  bytes.statistics += ScalingArrays::memory_bytes(network.training.normalizer) +
+                      InputTables::memory_bytes(known) + BoundTables::memory_bytes(network.calibration);
+  bytes.workspace += PieceTensors(network, known, samples, nullptr).pieces.bytes() +
+                     staging_values(chain, samples) * sizeof(float);
+  return bytes;
 }
 
 SampleFormat Model::Parts::inputs() const {
-  return {"x", "inputs", network().input_shape, network().input_names, chain().inputs()};
+  return {"x", "inputs", network().input_shape, network().samples.input_names, chain().inputs()};
 }
 
 SampleFormat Model::Parts::outputs(const char* name) const {
-  return {name, "outputs", network().output_shape, network().target_names, chain().outputs()};
+  return {name, "outputs", network().output_shape, network().samples.target_names, chain().outputs()};
 }
 
 /// Copies samples of the host's memory, from `first` on, to a device.
@@ -205,7 +202,7 @@ void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor&
   convert(exec, found, floats);
   copy_to_host(exec, floats);
   float* const values = memory_is_host ? floats.as<float>() : staging.data();
-  interpret_outputs(chain().prediction(), chain().outputs(), network().normalizer,
+  interpret_outputs(chain().prediction(), chain().outputs(), network().training.normalizer,
                     {values, static_cast<std::size_t>(floats.size())});
   if (memory_is_host || !y.on_device) {
     write_on_host(values, found.rows(), chain().outputs(), y, first);
@@ -252,7 +249,7 @@ void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, 
   if (has_bounds) write_samples(exec, found, scaling, array_of_rows(means), 0);
   if (chain().has_deviations() && (has_bounds || more.deviation != nullptr)) {
     const StepContext step{.exec = exec, .engines = *engines, .training = false};
-    const ConstTensor deviations = pass.head_deviations(step, 0, found.rows());
+    const ConstTensor deviations = model.passes().head_deviations(step, 0, found.rows());
     const ScalingTable of_deviations = in_data_units ? shared->scaling.deviations() : ScalingTable{};
     if (more.deviation != nullptr) write_values(exec, deviations, of_deviations, *more.deviation, first);
     if (has_bounds) {
@@ -267,7 +264,7 @@ void Model::Parts::infer(const Execution& exec, const ArraySamples& x, std::int6
                          const ArraySamples& y, std::int64_t to, Units units, const UncertainSamples& more) {
   const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
   infer_in_pieces(
-      {exec, *engines, pass}, count, shared->piece,
+      {exec, *engines, model.passes()}, count, model.samples(),
       [&](std::int64_t from, std::int64_t samples) {
         return read_piece(exec, x, scaling, first + from, samples);
       },
@@ -281,10 +278,9 @@ void Model::Parts::check(const Execution& exec, const ArraySamples& x, const Arr
   InputTable table = shared->input_tables.table();
   if (!check.range) table.minimum = table.maximum = nullptr;
   if (!check.distance) table.mean = nullptr;
-  const double limit =
-      check.limit > 0 ? check.limit : shared->opened.inputs.statistics.distances[default_limit];
-  for (std::int64_t first = 0; first < x.count; first += shared->piece) {
-    const std::int64_t count = std::min(shared->piece, x.count - first);
+  const double limit = check.limit > 0 ? check.limit : shared->inputs.statistics.distances[default_limit];
+  for (std::int64_t first = 0; first < x.count; first += model.samples()) {
+    const std::int64_t count = std::min(model.samples(), x.count - first);
     const bool is_staged = !memory_is_host && !x.on_device;
     const Tensor staged = is_staged ? tensors.staged_inputs.row_range(0, count) : Tensor();
     if (is_staged) stage_inputs(exec, x, first, staged);

@@ -16,12 +16,10 @@
 #include "mylos/inference/arrays/array_samples.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 #include "mylos/inference/arrays/scaling_arrays.hpp"
-#include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/inference_model.hpp"
 #include "mylos/inference/library/output_bounds.hpp"
 #include "mylos/inference/model.hpp"
-#include "mylos/inference/packed_weights.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/uncertainty/input_flags.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 
@@ -30,15 +28,9 @@ namespace mylos {
 /// Host memory through which arrays of the host go to a device and back. Empty in builds for hosts.
 using StagedFloats = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 
-/// What the file says of a network and of the inputs that it was trained on.
-struct OpenedNetwork {
-  StoredNetwork network;
-  KnownInputs inputs;
-};
-
 /// The inputs and outputs of a piece.
 struct PieceTensors {
-  PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory);
+  PieceTensors(const StoredNetwork& network, const KnownInputs& known, std::int64_t samples, void* memory);
 
   Pieces pieces;
   Tensor inputs, outputs;            // as the network reads them; as floats
@@ -48,14 +40,12 @@ struct PieceTensors {
   std::uint8_t* flags;               // of an array in the host's memory, on a device
 };
 
-/// What clones share. Nothing changes it after the weights have been read.
+/// What clones share besides weights. Nothing changes it.
 struct SharedNetwork {
-  SharedNetwork(OpenedNetwork from, const Engines& engines, std::int64_t samples);
+  SharedNetwork(StoredNetwork stored, KnownInputs known);
 
-  OpenedNetwork opened;
-  std::int64_t piece;  // in samples
-  ComputeWeights weights;
-  PackedWeights packed;
+  StoredNetwork network;
+  KnownInputs inputs;
   Instructions instructions = instructions_in_use();  // whose order the packed weights have
   ScalingArrays scaling;
   InputTables input_tables;
@@ -73,12 +63,16 @@ struct UncertainSamples {
 inline constexpr std::size_t default_limit = 1;
 
 struct Model::Parts {
-  Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines);
+  /// All weights are 0.
+  Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines,
+        std::int64_t samples);
+  /// Shares what clones share.
+  Parts(const Parts& original, std::unique_ptr<EngineSet> its_engines);
   /// Returns what such an object and what it shares allocate.
-  [[nodiscard]] static InferenceBytes bytes_of(const OpenedNetwork& opened, const Engines& engines,
-                                               std::int64_t samples);
+  [[nodiscard]] static InferenceBytes bytes_of(const StoredNetwork& network, const KnownInputs& known,
+                                               const Engines& engines, std::int64_t samples);
 
-  [[nodiscard]] const StoredNetwork& network() const { return shared->opened.network; }
+  [[nodiscard]] const StoredNetwork& network() const { return shared->network; }
   [[nodiscard]] const Chain& chain() const { return network().chain; }
   [[nodiscard]] SampleFormat inputs() const;
   [[nodiscard]] SampleFormat outputs(const char* name = "y") const;
@@ -93,19 +87,19 @@ struct Model::Parts {
 
   std::shared_ptr<const SharedNetwork> shared;
   std::unique_ptr<EngineSet> engines;
-  BufferStore buffers;  // kernels write into some of them
-  EvaluationLayout layout;
-  Arena activations;
-  Arena memory;
-  PieceTensors tensors;
+  InferenceModel model;
+  Arena memory = Arena("samples", tensors_in(nullptr).pieces.bytes());
+  PieceTensors tensors = tensors_in(memory.data());
   StagedFloats staging;
-  ForwardPass pass;
   Execution alone = single_thread_instance();
   std::shared_ptr<BusyFlag> busy = std::make_shared<BusyFlag>();  // one of all members of an ensemble
   /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
  private:
+  [[nodiscard]] PieceTensors tensors_in(void* place) const {
+    return {network(), shared->inputs, model.samples(), place};
+  }
   [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
                                        const ScalingTable& scaling, std::int64_t first, std::int64_t count);
   void stage_inputs(const Execution& exec, const ArraySamples& x, std::int64_t first, const Tensor& staged);
@@ -128,7 +122,8 @@ struct ModelPlan {
 
   RankGroup ranks;
   CheckpointReader reader;
-  OpenedNetwork opened;
+  StoredNetwork network;
+  KnownInputs inputs;
   std::unique_ptr<EngineSet> engines;
   std::int64_t piece = 0;  // in samples
   InferenceBytes bytes;

@@ -14,7 +14,6 @@
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/inference/network_state.hpp"
 #include "mylos/interchange/onnx/onnx_chain.hpp"
 #include "mylos/interchange/onnx/onnx_scaling.hpp"
 #include "mylos/interchange/onnx/onnx_tokens.hpp"
@@ -62,7 +61,7 @@ OnnxBoundary interpreted(OnnxBuilder& graph, const StoredNetwork& network, OnnxB
   }
   if (network.chain.prediction() == Prediction::probabilities)
     return y.with(OnnxType::float32, y.layout(), graph.node("Sigmoid", {y.in(y.layout(), graph)}));
-  return onnx_unscaled(graph, network.normalizer.targets, std::move(y), network.path);
+  return onnx_unscaled(graph, network.training.normalizer.targets, std::move(y), network.path);
 }
 
 /// Ends the graph with an output of this name.
@@ -80,7 +79,7 @@ void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadO
   const OnnxPort port = port_of("inputs", OnnxType::float32, network.input_shape);
   builder.graph().inputs.push_back(port);
   OnnxBoundary x(grid, axes, OnnxType::float32, OnnxLayout::points, port.name);
-  x = onnx_scaled(builder, network.normalizer.inputs, std::move(x), network.path);
+  x = onnx_scaled(builder, network.training.normalizer.inputs, std::move(x), network.path);
   x = x.cast(onnx_type_of(network.chain.input_type()), builder);
   OnnxBoundary y = onnx_blocks(builder, network.chain, read, std::move(x)).cast(OnnxType::float32, builder);
   const OnnxLayout layout = network.output_shape.size() > 1 ? OnnxLayout::points : OnnxLayout::rows;
@@ -100,14 +99,15 @@ void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadO
   OnnxBoundary means = interpreted(builder, network, half(0));
   add_output(builder, means.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
   OnnxBoundary deviations =
-      onnx_deviations(builder, network.normalizer.targets, half(of_outputs.channels), network.path);
+      onnx_deviations(builder, network.training.normalizer.targets, half(of_outputs.channels), network.path);
   add_output(builder, deviations.in(layout, builder),
              port_of("standard_deviation", OnnxType::float32, network.output_shape));
 }
 
 void add_tokens(OnnxBuilder& builder, const StoredNetwork& network, const ReadOnnxWeight& read) {
   const ModelOptions& model = network.options.model;
-  const std::int64_t known = network.vocabulary ? network.vocabulary->size() : model.vocabulary;
+  const std::int64_t known =
+      network.training.vocabulary ? network.training.vocabulary->size() : model.vocabulary;
   OnnxPort tokens{"tokens", OnnxType::int64, {batch_dimension, "tokens"}};
   OnnxPort logits{"logits", OnnxType::float32, {batch_dimension, "tokens", known}};
   const std::string value = onnx_gpt(builder, model, network.chain, read, tokens.name, known);
@@ -127,16 +127,16 @@ void add_metadata(OnnxGraph& graph, const CheckpointReader& checkpoint, const St
   add("step", fmt::format("{}", network.step));
   add("checkpoint", std::filesystem::path(network.path).filename().string());
   add("digest", contents_digest(checkpoint.path()));
-  add("data", read_stored_data(checkpoint).identity);
+  add("data", network.training.identity);
   add("weights", weights == StoredWeights::average ? "average" : "current");
   add("code_version", checkpoint.header().code_version);
   add("outputs", meaning_of(network));
-  add_names("input_names", network.input_names);
-  add_names("target_names", network.target_names);
-  add_names("class_names", network.class_names);
-  if (network.vocabulary) {
-    add("vocabulary", std::string(name_of(network.vocabulary->kind())));
-    add("characters", network.vocabulary->text());
+  add_names("input_names", network.samples.input_names);
+  add_names("target_names", network.samples.target_names);
+  add_names("class_names", network.samples.class_names);
+  if (network.training.vocabulary) {
+    add("vocabulary", std::string(name_of(network.training.vocabulary->kind())));
+    add("characters", network.training.vocabulary->text());
   }
   add("deck", checkpoint.header().deck);
 }

@@ -8,7 +8,7 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/model/onnx/onnx_builder.hpp"
 
 namespace mylos {

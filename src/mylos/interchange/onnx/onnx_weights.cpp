@@ -5,7 +5,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {

@@ -6,7 +6,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/train/health/float_layers.hpp"
 
 namespace mylos {
@@ -43,7 +43,7 @@ void require_possible_scaler(const ScalerState& state, const std::string& source
 
 std::string settle_scaler(const CheckpointReader& saved, const Options& options, const ScalerState& fresh,
                           StepState& state) {
-  const PrecisionOptions before = read_stored_deck(saved.header().deck, saved.path()).options.precision;
+  const PrecisionOptions before = stored_options(saved).precision;
   const ScalerOptions& now = options.precision.scaler;
   ScalerState& scaler = state.scaler;
   const float scale = scaler.scale;

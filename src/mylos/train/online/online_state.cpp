@@ -7,7 +7,6 @@
 #include "mylos/checkpoint/write/replicas.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
@@ -21,9 +20,9 @@ namespace {
 
 /// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes determine them.
 void require_same_run(const CheckpointReader& reader, const Options& options) {
-  const Deck written = read_stored_deck(reader.header().deck, reader.path());
-  const bool has_moments = Optimizer::share_moments(written.options.optimizer.type, options.optimizer.type);
-  for (const KeyDifference& difference : differing_keys(written.options, options)) {
+  const Options written = stored_options(reader);
+  const bool has_moments = Optimizer::share_moments(written.optimizer.type, options.optimizer.type);
+  for (const KeyDifference& difference : differing_keys(written, options)) {
     if (difference.key == "optimizer.type" && !has_moments) {
       fail_input(errors::restart_mismatch,
                  "{}: optimizer.type was {}, the options say {}, which needs other moments", reader.path(),
@@ -71,7 +70,7 @@ void OnlineTrainer::save(const std::string& path) {
   RunState run;
   note_assembly(parts.assembly, run);
   run.step = trainer.read_state();
-  run.position = parts.consumed;
+  run.data.position = parts.consumed;
   CheckpointHeader header;
   header.step = static_cast<std::int64_t>(run.step.step);
   header.code_version = code_version();
@@ -127,7 +126,7 @@ void OnlineTrainer::load(const std::string& path) {
   trainer.refresh_weights();
   if (!has_average(reader)) trainer.begin_average();
   parts.assembly.communicator->synchronize(trainer.execution());  // the program may use MPI now
-  parts.consumed = run.position;
+  parts.consumed = run.data.position;
   static_cast<void>(
       parts.history.restore(run.step.step, run.step.step));  // there is no file of which to say something
   parts.recorded = run.step.step;

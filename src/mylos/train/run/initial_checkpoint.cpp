@@ -50,7 +50,7 @@ struct DataOfDeck {
   DataOfDeck(Options& options, RankGroup& ranks, const Places& places) {
     const ModelOptions& model = options.model;
     if (options.data.train.empty()) {
-      if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
+      if (model.type == ModelType::gpt) state.data.vocabulary = Vocabulary::tokens(model.vocabulary);
       run_on_all(ranks, [&] {
         options.model.point_weights = read_point_weights(options.data, options.model.outputs);
       });
@@ -60,12 +60,12 @@ struct DataOfDeck {
       data = open_run_data(options, Answers::needed, places);
       complete(options, *data);
     });
-    state.data_identity = agreed_identity(*data, options.data, ranks);
+    state.data.identity = agreed_identity(*data, options.data, ranks);
     run_on_all(ranks, [&] {
       if (options.run.steps > 0 || options.run.epochs > 0)
         static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));
-      state.vocabulary = data->vocabulary();
+      state.data.vocabulary = data->vocabulary();
     });
   }
 
@@ -75,7 +75,7 @@ struct DataOfDeck {
     if (!data) return;
     GivenScalings kept;
     if (initial) kept = initial->kept_scalings(options, data->meaning(), places);
-    state.normalizer = data->normalizer(output.line, kept);
+    state.data.normalizer = data->normalizer(output.line, kept);
   }
 };
 

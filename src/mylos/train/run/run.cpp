@@ -114,8 +114,8 @@ void Run::write_checkpoint(bool last) {
   const RunPosition& position = context_.position;
   trainer.communicator().synchronize(trainer.execution());
   state_.step = trainer.read_state();
-  state_.position = position.samples();
-  state_.epoch = position.epoch();
+  state_.data.position = position.samples();
+  state_.data.epoch = position.epoch();
   CheckpointHeader header;
   header.step = position.step;
   header.code_version = code_version();

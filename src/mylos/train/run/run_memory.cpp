@@ -7,6 +7,7 @@
 #include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/runs.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/train/plan/float_bytes.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -37,7 +38,7 @@ std::string difference_to(const CheckpointReader& saved, const NetworkPlan& netw
   if (saved.header().world_size != network.ranks) {
     return fmt::format("it was made for {} ranks", saved.header().world_size);
   }
-  const Options written = read_stored_deck(saved.header().deck, saved.path()).options;
+  const Options written = stored_options(saved);
   if (written.memory != options.memory) return "the deck's [memory] has changed";
   const bool is_free_to_shrink = options.memory.on_oom == OutOfMemory::shrink;
   const bool is_same = written.data.micro_batch == options.data.micro_batch;

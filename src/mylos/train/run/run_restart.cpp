@@ -10,7 +10,7 @@
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/data/run/point_weights.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 #include "mylos/optim/update/schedule.hpp"
@@ -149,15 +149,14 @@ void RunStart::require_same_run() const {
         "predict, sample and convert, not for --restart",
         path);
   }
-  const Deck written = read_stored_deck(reader.header().deck, path);
-  for (const KeyDifference& difference : changes_since(written.options, deck, given_.model)) {
+  const Options written = stored_options(reader);
+  for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
     if (fixes_the_run(difference.key)) {
       fail_input(errors::restart_mismatch,
                  "{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
     }
-    if (difference.key == "optimizer.type")
-      require_same_moments(path, written.options, options(), difference);
+    if (difference.key == "optimizer.type") require_same_moments(path, written, options(), difference);
   }
   if (reader.text("/data/identity") != identity) {
     fail_input(errors::restart_mismatch,
@@ -173,7 +172,7 @@ void RunStart::require_same_run() const {
 
 void RunStart::note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const {
   if (request.earlier) return;  // the run has reported its changes
-  const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
+  const Options written = stored_options(*saved);
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
     if (is_free(difference.key)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,

@@ -190,16 +190,16 @@ Run::Run(RunStart&& start)
   run_on_all(ranks, [&] { assemble(context_.assembly, context_.position.total); });
   context_.log.set_work(work_of(context_.assembly, peak_flops));
   records_.open(context_);
-  state_.data_identity = std::move(start.identity);
-  state_.vocabulary = context_.data->vocabulary();
-  state_.normalizer = std::move(start.normalizer);
+  state_.data.identity = std::move(start.identity);
+  state_.data.vocabulary = context_.data->vocabulary();
+  state_.data.normalizer = std::move(start.normalizer);
   if (start.saved) restore(start);
   if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
   note_assembly(context_.assembly, state_);
   const EvaluationOptions evaluating = evaluation_options(context_.assembly.network, ranks.rank());
-  const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
+  const std::int64_t classes = state_.data.vocabulary ? state_.data.vocabulary->size() : 0;
   run_on_all(ranks, [&] {
-    evaluations_.open(*context_.data, state_.normalizer, evaluating, options,
+    evaluations_.open(*context_.data, state_.data.normalizer, evaluating, options,
                       context_.trainer().model().chain(), classes);
   });
   open_folder(start);
@@ -212,7 +212,7 @@ Run::Run(RunStart&& start)
   const std::string obstacle = checkpoints_.write_asynchronously(
       full_state(context_.trainer().quiesce(), context_.trainer(), state_), memory.checkpoint_copy > 0);
   if (!obstacle.empty()) start.line("checkpoints are written between steps: " + obstacle);
-  open_batches(context_, state_.normalizer);
+  open_batches(context_, state_.data.normalizer);
   context_.clock.start();
   if (start.request.earlier) {
     continue_from(*start.request.earlier, context_);

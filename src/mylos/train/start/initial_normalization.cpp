@@ -10,8 +10,7 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/network_state.hpp"
-#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
 
 namespace mylos {
@@ -116,12 +115,13 @@ StoredScaling read_stored_scaling(RankGroup& ranks, WeightFile& file) {
   StoredScaling stored{.path = file.path()};
   if (const CheckpointReader* reader = file.checkpoint(); reader != nullptr) {
     if (!reader->exists("/data/normalization")) return stored;
-    Normalizer normalizer = read_normalizer(*reader);
+    Normalizer normalizer = read_stored_data(*reader).normalizer;
     stored.inputs = std::move(normalizer.inputs);
     stored.targets = std::move(normalizer.targets);
     run_on_all(ranks, [&] {
-      stored.input_names = stored_names(*reader, "/samples/input_names");
-      stored.target_names = stored_names(*reader, "/samples/target_names");
+      SampleMeaning samples = stored_samples(*reader);
+      stored.input_names = std::move(samples.input_names);
+      stored.target_names = std::move(samples.target_names);
     });
     return stored;
   }

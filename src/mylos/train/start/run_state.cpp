@@ -5,7 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "mylos/config/deck.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/step/trainer.hpp"
 
@@ -67,18 +66,8 @@ void note_assembly(const Assembly& parts, RunState& state) {
 }
 
 void add_data_state(CheckpointState& state, RunState& run) {
-  add_data_fields(state, {run.position, run.epoch, run.data_identity, run.normalizer, run.vocabulary,
-                          run.vocabulary_size});
+  add_stored_data(state, run.data);
   add_point_weights(state, run.point_weights);
-}
-
-void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
-                 const SampleMeaning& meaning) {
-  if (!grid.empty()) state.add_text("/samples/grid", fmt::format("{}", fmt::join(grid, " ")));
-  for (const auto& [path, names] : {std::pair{"/samples/class_names", &meaning.class_names},
-                                    std::pair{"/samples/input_names", &meaning.input_names},
-                                    std::pair{"/samples/target_names", &meaning.target_names}})
-    if (!names->empty()) state.add_text(path, text_of_names(*names));
 }
 
 CheckpointState full_state(const Quiesced& /*quiet*/, Trainer& trainer, RunState& run) {
@@ -120,7 +109,7 @@ CheckpointState full_state(const Quiesced& /*quiet*/, Trainer& trainer, RunState
 std::string describe_rounding(const CheckpointReader& saved, const NetworkPlan& network) {
   Options options = network.options;
   if (options.precision.masters == MasterWeights::fp32) return "";
-  options.precision = read_stored_deck(saved.header().deck, saved.path()).options.precision;
+  options.precision = stored_options(saved).precision;
   const ParameterLayout before = network.with(std::move(options)).layout;
   const ParameterLayout& now = network.layout;
   std::int64_t rounded = 0;

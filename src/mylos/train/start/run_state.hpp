@@ -27,7 +27,7 @@
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/files/vocabulary.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/optim/update/step_state.hpp"
 #include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/step/quiesced.hpp"
@@ -36,19 +36,14 @@ namespace mylos {
 
 struct RunState {
   StepState step;
-  std::int64_t position = 0;  // samples consumed
-  std::int64_t epoch = 0;     // complete passes over the training data
+  StoredData data;
   std::uint64_t seed = 1;
-  std::string data_identity;
   std::string gemm_engine;
   std::int64_t micro_batch = 0;
   std::int64_t arena_bytes = 0;  // of the activations
   std::int64_t rank_bytes = 0;   // predicted peak of a rank
   std::string operations;        // of a micro-batch, as JSON
-  Normalizer normalizer;
-  PointWeights point_weights;            // empty: all points count alike
-  std::optional<Vocabulary> vocabulary;  // of token data
-  std::int64_t vocabulary_size = 0;
+  PointWeights point_weights;    // empty: all points count alike
 };
 
 /// Sets what is computed here and how: the seed, the engine, the plan.
@@ -65,8 +60,5 @@ void note_weights(const ModelOptions& model, RunState& state);
 /// Adds what evaluation, prediction and sampling read besides the parameters: how far the data were read, the
 /// scaling and the range of inputs, the vocabulary.
 void add_data_state(CheckpointState& state, RunState& run);
-/// Adds what later data must agree with, where they say it: the grid, names of classes and columns. A resumed
-/// run does not read it: it comes from the data again.
-void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid, const SampleMeaning& meaning);
 
 }  // namespace mylos

@@ -1,11 +1,16 @@
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/datasets.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/data/files/column_names.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
@@ -15,6 +20,12 @@ constexpr const char* model_group = "/model";
 constexpr const char* average_group = "/average";
 constexpr const char* range_group = "/input_range";
 constexpr const char* weights_path = "/loss/weights";
+constexpr const char* grid_path = "/samples/grid";
+
+constexpr std::pair<const char*, std::vector<std::string> SampleMeaning::*> names_by_path[] = {
+    {"/samples/class_names", &SampleMeaning::class_names},
+    {"/samples/input_names", &SampleMeaning::input_names},
+    {"/samples/target_names", &SampleMeaning::target_names}};
 
 void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& scaling) {
   if (scaling.identity()) return;
@@ -24,12 +35,12 @@ void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& s
   state.add_host(group + "/scale", scaling.scale.data(), {columns});
 }
 
-void add_data(CheckpointState& state, const DataFields& fields) {
-  state.add_scalar("/data/position", fields.position);
-  state.add_scalar("/data/epoch", fields.epoch);
-  state.add_text("/data/identity", fields.identity);
-  add_scaling(state, "inputs", fields.normalizer.inputs);
-  add_scaling(state, "targets", fields.normalizer.targets);
+void add_data(CheckpointState& state, StoredData& data) {
+  state.add_scalar("/data/position", data.position);
+  state.add_scalar("/data/epoch", data.epoch);
+  state.add_text("/data/identity", data.identity);
+  add_scaling(state, "inputs", data.normalizer.inputs);
+  add_scaling(state, "targets", data.normalizer.targets);
 }
 
 /// Earlier builds stored none.
@@ -42,12 +53,12 @@ void add_range(CheckpointState& state, InputRange& range) {
   }
 }
 
-void add_vocabulary(CheckpointState& state, const DataFields& fields) {
-  if (!fields.vocabulary) return;
-  fields.vocabulary_size = fields.vocabulary->size();
-  state.add_text("/vocabulary/kind", std::string(name_of(fields.vocabulary->kind())));
-  state.add_scalar("/vocabulary/size", fields.vocabulary_size);
-  state.add_text("/vocabulary/characters", fields.vocabulary->text());
+void add_vocabulary(CheckpointState& state, StoredData& data) {
+  if (!data.vocabulary) return;
+  data.vocabulary_size = data.vocabulary->size();
+  state.add_text("/vocabulary/kind", std::string(name_of(data.vocabulary->kind())));
+  state.add_scalar("/vocabulary/size", data.vocabulary_size);
+  state.add_text("/vocabulary/characters", data.vocabulary->text());
 }
 
 /// Makes room for what the file holds; its values are read later.
@@ -74,17 +85,37 @@ InputRange room_for_range(const CheckpointReader& reader) {
              range.minimum.size(), range_group, range.maximum.size());
 }
 
-/// Reads all but the vocabulary.
-StoredData read_data_group(const CheckpointReader& reader) {
+/// Returns what tokens stand for; nothing for networks that read no tokens.
+std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
+  if (!reader.exists("/vocabulary")) return std::nullopt;
   StoredData data;
-  data.normalizer = {room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets"),
-                     room_for_range(reader)};
+  data.vocabulary = Vocabulary::bytes();  // makes room; the file says which it is
   CheckpointState state;
-  add_data(state, data.fields());
-  add_range(state, data.normalizer.input_range);
+  add_vocabulary(state, data);
   reader.read(state);
-  for (StateText& text : state.texts) data.identity = std::move(text.text);  // there is one
-  return data;
+  const std::string& kind = state.texts.front().text;
+  if (data.vocabulary_size < 1) {
+    fail_input(errors::bad_dataset, "{}: /vocabulary/size is {}, expected at least 1", reader.path(),
+               data.vocabulary_size);
+  }
+  if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();
+  if (kind == name_of(TokenKind::characters)) return Vocabulary::characters(state.texts.back().text);
+  return Vocabulary::tokens(data.vocabulary_size);
+}
+
+/// Returns the shape of the training samples on a grid; empty if the file does not state it.
+std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
+  if (!reader.exists(grid_path)) return {};
+  std::istringstream numbers(reader.text(grid_path));
+  std::vector<std::int64_t> grid(std::istream_iterator<std::int64_t>(numbers), {});
+  constexpr std::size_t max_dimensions = 4;  // 3 extents and the channels
+  const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
+                       std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
+  if (!is_grid) {
+    fail_input(errors::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(),
+               grid_path);
+  }
+  return grid;
 }
 
 }  // namespace
@@ -133,20 +164,41 @@ bool has_average(const CheckpointReader& reader) {
   return reader.exists(average_group);
 }
 
-void add_data_fields(CheckpointState& state, const DataFields& fields) {
-  add_data(state, fields);
-  add_range(state, fields.normalizer.input_range);
-  add_vocabulary(state, fields);
+Options stored_options(const CheckpointReader& reader) {
+  return read_stored_deck(reader.header().deck, reader.path()).options;
+}
+
+void add_stored_data(CheckpointState& state, StoredData& data) {
+  add_data(state, data);
+  add_range(state, data.normalizer.input_range);
+  add_vocabulary(state, data);
 }
 
 StoredData read_stored_data(const CheckpointReader& reader) {
-  StoredData data = read_data_group(reader);
+  StoredData data;
+  data.normalizer = {room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets"),
+                     room_for_range(reader)};
+  CheckpointState state;
+  add_data(state, data);
+  add_range(state, data.normalizer.input_range);
+  reader.read(state);
+  for (StateText& text : state.texts) data.identity = std::move(text.text);  // there is one
   data.vocabulary = read_vocabulary(reader);
   return data;
 }
 
-Normalizer read_normalizer(const CheckpointReader& reader) {
-  return read_data_group(reader).normalizer;
+void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
+                 const SampleMeaning& meaning) {
+  if (!grid.empty()) state.add_text(grid_path, fmt::format("{}", fmt::join(grid, " ")));
+  for (const auto& [path, names] : names_by_path)
+    if (!(meaning.*names).empty()) state.add_text(path, text_of_names(meaning.*names));
+}
+
+SampleMeaning stored_samples(const CheckpointReader& reader) {
+  SampleMeaning meaning{.grid = stored_grid(reader)};
+  for (const auto& [path, names] : names_by_path)
+    if (reader.exists(path)) meaning.*names = names_of_text(reader.text(path));
+  return meaning;
 }
 
 void add_point_weights(CheckpointState& state, PointWeights& weights) {
@@ -164,23 +216,6 @@ std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader&
   add_point_weights(state, *weights);
   reader.read(state);
   return weights;
-}
-
-std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
-  if (!reader.exists("/vocabulary")) return std::nullopt;
-  StoredData data;
-  data.vocabulary = Vocabulary::bytes();  // makes room; the file says which it is
-  CheckpointState state;
-  add_vocabulary(state, data.fields());
-  reader.read(state);
-  const std::string& kind = state.texts.front().text;
-  if (data.vocabulary_size < 1) {
-    fail_input(errors::bad_dataset, "{}: /vocabulary/size is {}, expected at least 1", reader.path(),
-               data.vocabulary_size);
-  }
-  if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();
-  if (kind == name_of(TokenKind::characters)) return Vocabulary::characters(state.texts.back().text);
-  return Vocabulary::tokens(data.vocabulary_size);
 }
 
 }  // namespace mylos

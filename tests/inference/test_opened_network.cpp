@@ -1,5 +1,5 @@
 // From a checkpoint and a data file to predictions.
-#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/opened_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/refusal.hpp"
 
-namespace mylos::trained_network_test {
+namespace mylos::opened_network_test {
 
 using testing::HasSubstr;
 
@@ -37,7 +37,7 @@ Options table_options() {
 }
 
 /// The checkpoint of a network of table_options() and a file of samples for it.
-class TrainedNetworkTest : public testing::Test {
+class OpenedNetworkTest : public testing::Test {
  protected:
   void SetUp() override {
     const Options options = table_options();
@@ -58,7 +58,7 @@ class TrainedNetworkTest : public testing::Test {
                                                       const std::string& part) {
     return test::refuses(ExitCode::bad_input, id, {part}, [&] {
       const CheckpointReader reader(ranks, checkpoint);
-      static_cast<void>(open_trained_network(ranks, reader, data));
+      static_cast<void>(open_network(reader, data));
     });
   }
 
@@ -70,46 +70,49 @@ class TrainedNetworkTest : public testing::Test {
   std::unique_ptr<EngineSet> engines = make_engines({});
 };
 
-TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
+TEST_F(OpenedNetworkTest, PredictsTheSamplesOfAFile) {
   const CheckpointReader reader(ranks, checkpoint);
-  const TrainedNetwork network = open_trained_network(ranks, reader, whole(table));
+  const OpenedNetwork opened = open_network(reader, whole(table));
+  const StoredNetwork& network = opened.network;
   EXPECT_EQ(network.step, 3);
   EXPECT_EQ(network.known_classes(), 0);
-  const auto model = load_model(ranks, reader, network, *engines, false);
+  const auto model = load_model(reader, opened, *engines, false);
   EXPECT_EQ(model->samples(), rows);
-  const auto pass = network.pass_over(DataPart::train, *model, ranks);
+  const auto pass = opened.pass_over(DataPart::train, *model, ranks);
   std::vector<float> found(rows * targets);
   predict({exec, *engines, model->passes()}, ranks, *pass,
           [&](const Share& samples, std::span<float> outputs) {
-            interpret_outputs(model->chain().prediction(), targets, network.normalizer, outputs);
+            interpret_outputs(model->chain().prediction(), targets, network.training.normalizer, outputs);
             std::copy(outputs.begin(), outputs.end(), found.begin() + samples.first * targets);
           });
-  EXPECT_THAT(describe_outside(ranks, network, *pass, DataPart::train), HasSubstr("outside the range"));
+  EXPECT_THAT(describe_outside(ranks, opened, *pass, DataPart::train), HasSubstr("outside the range"));
 
   std::vector<float> inputs;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) inputs.push_back(testing_support::measured(i, j));
   }
-  std::vector<float> expected(rows * targets);
-  model->infer(exec, inputs, expected);
-  EXPECT_EQ(found, expected);
+  EXPECT_EQ(found, test::outputs_of(exec, *engines, *model, network.training.normalizer, inputs));
 }
 
-TEST_F(TrainedNetworkTest, RefusesDataOfAnotherWidth) {
+TEST_F(OpenedNetworkTest, RefusesDataOfAnotherWidth) {
   const std::string wide = folder.path() + "/wide.h5";
   testing_support::write_table(wide, rows, columns + 1, targets);
   EXPECT_TRUE(is_refused(whole(wide), errors::data_mismatch,
                          "4 inputs per sample, but " + checkpoint + " was trained on 3"));
   testing_support::write_table(wide, rows, columns, targets + 1);
   EXPECT_TRUE(is_refused(whole(wide), errors::data_mismatch, "3 targets per sample"));
-  EXPECT_TRUE(is_refused({.choose = [](DataOptions& data) { data.train.clear(); }}, errors::wrong_format,
-                         checkpoint));
 }
 
-TEST_F(TrainedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
+TEST_F(OpenedNetworkTest, IsNotReadAsANetworkOfTokens) {
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::wrong_format, {checkpoint, "`mylos predict`"}, [&] {
+    static_cast<void>(read_stored_network(CheckpointReader(ranks, checkpoint), NetworkKinds::tokens));
+  }));
+}
+
+TEST_F(OpenedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
   NetworkData data = whole(table);
-  data.check = [](const TrainedNetwork& network) {
-    fail_input(errors::arguments_conflict, "{} is not wanted", network.path);
+  data.check = [](const OpenedNetwork& opened) {
+    fail_input(errors::arguments_conflict, "{} is not wanted", opened.network.path);
   };
   EXPECT_TRUE(is_refused(data, errors::arguments_conflict, checkpoint + " is not wanted"));
 }
@@ -138,4 +141,4 @@ TEST(Predict, CountsOutputsThatAreNotFiniteInAnyOrderOfPieces) {
   EXPECT_EQ(found.first_column, 1);
 }
 
-}  // namespace mylos::trained_network_test
+}  // namespace mylos::opened_network_test

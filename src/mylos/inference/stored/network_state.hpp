@@ -7,6 +7,7 @@
 //   /data/normalization/{inputs,targets}/{shift,scale}
 //   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
 //   /vocabulary/{kind,size,characters}   what tokens stand for
+//   /samples/{grid,class_names,input_names,target_names}   what samples are, where the training data say it
 //   /loss/weights                        the weight of each point of a field, of mean 1, if they differ
 #pragma once
 
@@ -18,7 +19,9 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
+#include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
@@ -44,42 +47,32 @@ void add_buffers(CheckpointState& state, const BufferStore& buffers);
 /// Returns whether a checkpoint has the moving average of its weights.
 [[nodiscard]] bool has_average(const CheckpointReader& reader);
 
-/// The variables in which a program has what a checkpoint says of the data.
-struct DataFields {
-  std::int64_t& position;
-  std::int64_t& epoch;
-  const std::string& identity;
-  Normalizer& normalizer;
-  const std::optional<Vocabulary>& vocabulary;
-  std::int64_t& vocabulary_size;
-};
+/// Returns the options of the run's deck. Throws Error (bad_input).
+[[nodiscard]] Options stored_options(const CheckpointReader& reader);
 
-/// Adds what the checkpoint says of the data. The state points into `fields`.
-void add_data_fields(CheckpointState& state, const DataFields& fields);
-
-/// What a checkpoint says of the data.
+/// What a file says of the data that a network was trained on.
 struct StoredData {
-  std::int64_t position = 0;
-  std::int64_t epoch = 0;
-  std::string identity;
-  Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;
-  std::int64_t vocabulary_size = 0;
-
-  [[nodiscard]] DataFields fields() {
-    return {position, epoch, identity, normalizer, vocabulary, vocabulary_size};
-  }
+  std::int64_t position = 0;             // samples consumed
+  std::int64_t epoch = 0;                // complete passes over the training data
+  std::string identity;                  // which data
+  Normalizer normalizer;                 // how inputs and targets were scaled, and the range of the inputs
+  std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::int64_t vocabulary_size = 0;      // as the file has it
 };
 
+/// Adds it. The state points into `data`.
+void add_stored_data(CheckpointState& state, StoredData& data);
 /// All ranks. Reads all of it.
 [[nodiscard]] StoredData read_stored_data(const CheckpointReader& reader);
-/// All ranks. Reads how inputs and targets were scaled in training, and the range of the inputs.
-[[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
+/// Adds what later data must agree with, where they say it: the grid, names of classes and columns. A resumed
+/// run does not read it: it comes from the data again.
+void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid, const SampleMeaning& meaning);
+/// Returns the grid and the names that the file has; those that it lacks are empty. Throws Error (bad_input)
+/// if the grid is none.
+[[nodiscard]] SampleMeaning stored_samples(const CheckpointReader& reader);
 /// Adds the weights of points in the loss, if there are any. The state points into `weights`.
 void add_point_weights(CheckpointState& state, PointWeights& weights);
 /// All ranks. Reads the weights of points in the loss; null: all points count alike.
 [[nodiscard]] std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader& reader);
-/// All ranks. Reads what tokens stand for; nothing for networks that read no tokens.
-[[nodiscard]] std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader);
 
 }  // namespace mylos

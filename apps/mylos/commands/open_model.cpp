@@ -1,4 +1,4 @@
-#include "commands/trained_model.hpp"
+#include "commands/open_model.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
@@ -16,8 +15,6 @@
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/infer.hpp"
-#include "mylos/inference/network_state.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
 
@@ -51,8 +48,7 @@ void note_other_instructions(const CheckpointReader& reader, const RankGroup& ra
 /// All ranks. Returns the options of the checkpoint's run: from here on ranks wait for each other as in it.
 Options options_of_run(const CheckpointReader& reader) {
   Options options;
-  run_on_all(reader.ranks(),
-             [&] { options = read_stored_deck(reader.header().deck, reader.path()).options; });
+  run_on_all(reader.ranks(), [&] { options = stored_options(reader); });
   keep_deadline(options.communication);
   return options;
 }
@@ -110,53 +106,27 @@ void require_average(const CheckpointReader& reader, const NamedCheckpoint& chec
              reader.path());
 }
 
-std::unique_ptr<StoredModel> open_stored_model(
-    const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check,
-    const std::function<std::vector<std::int64_t>(const StoredNetwork&)>& shape_of) {
-  auto stored = std::make_unique<StoredModel>();
-  RankGroup& ranks = ranks_of_start();
-  const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
-  require_average(reader, checkpoint);
-  static_cast<void>(options_of_run(reader));
-  stored->network = read_stored_network(reader);
-  run_on_all(ranks, [&] { check(stored->network); });
-  const Options& options = stored->network.options;
-  stored->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
-  stored->execution = std::make_shared<Execution>();
-  stored->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
-  stored->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
-  note_other_instructions(reader, ranks);
-  run_on_all(ranks, [&] { move_to_grid(stored->network, shape_of(stored->network)); });
-  const Chain& chain = stored->network.chain;
-  const std::int64_t samples =
-      samples_per_piece(chain, *stored->engines, std::numeric_limits<std::int64_t>::max());
-  run_on_all(ranks, [&] {
-    require_memory(stored->network.path, InferenceModel::memory(chain, *stored->engines, samples).total() +
-                                             RowInference::memory_bytes(chain, samples));
-  });
-  stored->model = std::make_unique<InferenceModel>(chain, *stored->engines, samples);
-  stored->model->read(reader, checkpoint.average, stored->network.normalizer);
-  return stored;
-}
-
-std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data,
-                                                 const OpenOptions& open) {
-  auto trained = std::make_unique<TrainedModel>();
+std::unique_ptr<OpenModel> open_model(const NamedCheckpoint& checkpoint, const OpenNetwork& open,
+                                      bool loads_weights) {
+  auto model = std::make_unique<OpenModel>();
   RankGroup& ranks = ranks_of_start();
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
   require_average(reader, checkpoint);
   // Before the data are opened: arrays are read into Kokkos' memory.
-  trained->kokkos = std::make_unique<KokkosRuntime>(options_of_run(reader).run.threads);
-  trained->execution = std::make_shared<Execution>();
-  trained->network = open_trained_network(ranks, reader, data);
-  if (open.seed) trained->network.deck.options.run.seed = *open.seed;
-  const Options& options = trained->network.deck.options;
-  trained->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
-  trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
+  model->kokkos = std::make_unique<KokkosRuntime>(options_of_run(reader).run.threads);
+  model->execution = std::make_shared<Execution>();
+  model->opened = open(reader);
+  model->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
+  model->engines = make_agreed_engines(usable_on_all(model->network().options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
-  if (open.loads_weights)
-    trained->model = load_model(ranks, reader, trained->network, *trained->engines, checkpoint.average);
-  return trained;
+  if (loads_weights) model->model = load_model(reader, model->opened, *model->engines, checkpoint.average);
+  return model;
+}
+
+std::unique_ptr<OpenModel> open_model(const NamedCheckpoint& checkpoint, const NetworkData& data,
+                                      bool loads_weights) {
+  const auto open = [&](const CheckpointReader& reader) { return open_network(reader, data); };
+  return open_model(checkpoint, open, loads_weights);
 }
 
 }  // namespace mylos::app

@@ -1,4 +1,4 @@
-#include "mylos/inference/grids/other_grid.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -89,14 +87,6 @@ ColumnScaling scaling_on_grid(const ColumnScaling& trained, std::int64_t channel
   return scaling;
 }
 
-void require_columns(const ColumnScaling& scaling, std::int64_t columns, const char* what,
-                     const Grids& grids) {
-  const auto count = static_cast<std::int64_t>(scaling.shift.size());
-  if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
-  fail_input(errors::damaged, "{}: /data/normalization/{} has {} columns, the network {}", grids.path, what,
-             count, columns);
-}
-
 /// Returns the bytes that normalizer_on_grid() takes.
 std::size_t scaling_bytes(const Normalizer& trained, const Chain& other) {
   const auto bytes = [](const ColumnScaling& scaling, std::int64_t columns) {
@@ -105,11 +95,9 @@ std::size_t scaling_bytes(const Normalizer& trained, const Chain& other) {
   return bytes(trained.inputs, other.inputs()) + bytes(trained.targets, other.outputs());
 }
 
-Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, const Grids& grids) {
-  const Normalizer& before = trained.normalizer;
+Normalizer normalizer_on_grid(const StoredNetwork& trained, const Chain& other, const Grids& grids) {
+  const Normalizer& before = trained.training.normalizer;
   const std::int64_t channels = grids.given.back();
-  require_columns(before.inputs, trained.chain.inputs(), "inputs", grids);
-  require_columns(before.targets, trained.chain.outputs(), "targets", grids);
   Normalizer normalizer = before;
   normalizer.inputs = scaling_on_grid(before.inputs, channels, other.inputs(), "inputs", grids);
   if (other.outputs() != trained.chain.outputs()) {
@@ -122,31 +110,26 @@ Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, 
 
 }  // namespace
 
-std::int64_t size_of_shape(const std::vector<std::int64_t>& shape, const char* what) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count = checked_product(count, extent, what);
-  return count;
-}
-
 std::string text_of_shape(const std::vector<std::int64_t>& shape) {
   return fmt::format("{}", fmt::join(shape, " x "));
 }
 
-NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions& precision,
-                            const std::vector<std::int64_t>& shape, const std::string& path,
-                            const RequireMemory& require_memory) {
-  const Grids grids{path, trained.model.shape, shape};
+void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape,
+                  const RequireMemory& require_memory) {
+  if (shape.empty() || shape == network.input_shape) return;
+  ModelOptions model = network.options.model;
+  const Grids grids{network.path, network.options.model.shape, shape};
   require_same_axes(grids);
-  NetworkOnGrid other;
-  other.model = trained.model;
-  other.model.shape = shape;
-  other.model.inputs = size_of_shape(shape, path.c_str());
-  if (!takes_outputs_of_data(other.model.chain, other.model.chain.size() - 1)) other.model.outputs = 0;
-  other.chain = chain_on_grid(other.model, precision, grids);
-  require_same_weights(trained.chain, other.chain, grids);
-  if (require_memory) require_memory(other.chain, scaling_bytes(trained.normalizer, other.chain));
-  other.normalizer = normalizer_on_grid(trained, other.chain, grids);
-  return other;
+  model.shape = shape;
+  model.inputs = size_of_shape(shape, network.path.c_str());
+  if (!takes_outputs_of_data(model.chain, model.chain.size() - 1)) model.outputs = 0;
+  Chain chain = chain_on_grid(model, network.options.precision, grids);
+  require_same_weights(network.chain, chain, grids);
+  if (require_memory) require_memory(chain, scaling_bytes(network.training.normalizer, chain));
+  network.training.normalizer = normalizer_on_grid(network, chain, grids);
+  network.chain = std::move(chain);
+  network.options.model = std::move(model);
+  set_shapes(network);
 }
 
 }  // namespace mylos
