@@ -19,10 +19,9 @@ using testing::ElementsAre;
 
 class WeightFiles : public testing::Test {
  protected:
-  std::string write(bool with_grid) {
+  std::string write() {
     SampleState sample = SampleState::filled(100);
     CheckpointState state = sample.view();
-    if (with_grid) state.add_text("/samples/grid", "4 16 3");
     return write_checkpoint(ranks, folder.path(), test::header_of(100), state, {});
   }
 
@@ -31,7 +30,7 @@ class WeightFiles : public testing::Test {
 };
 
 TEST_F(WeightFiles, ABitThatFlipsAfterTheFileWasOpenedIsNoticed) {
-  const std::string path = write(false);
+  const std::string path = write();
   WeightFile file(ranks, path);
   const WeightEntry& weight = file.entries().back();
   ASSERT_EQ(weight.name, "hidden0/weight");
@@ -58,11 +57,6 @@ TEST_F(WeightFiles, ABitThatFlipsAfterTheFileWasOpenedIsNoticed) {
     reader->read(weight, 500, all.subspan(500));
   }));
   ranks.barrier();
-}
-
-TEST_F(WeightFiles, OfACheckpointHaveTheGridOfItsSamples) {
-  EXPECT_THAT(WeightFile(ranks, write(true)).grid(), ElementsAre(4, 16, 3));
-  EXPECT_TRUE(WeightFile(ranks, write(false)).grid().empty());
 }
 
 TEST_F(WeightFiles, StatisticsAreNoWeightsInAFileOfOurs) {

@@ -220,6 +220,15 @@ TEST_F(OtherGrid, IsRefusedByANetworkOfVectors) {
   EXPECT_TRUE(is_refused({8, 8, 2}, errors::data_mismatch, {file, "reads vectors", "8 x 8 x 2"}));
 }
 
+TEST_F(OtherGrid, IsOneThatTheFileDoesNotState) {
+  const test::StoredModel stored(ranks, file, test::vector_options(DType::fp32), false,
+                                 {{"/samples/grid", "4 16 3"}, {"/samples/input_names", "u\nv\nw"}});
+  const SampleMeaning read = stored_samples(CheckpointReader(ranks, file));
+  EXPECT_EQ(read.grid, (Shape{4, 16, 3}));
+  EXPECT_EQ(read.input_names, (std::vector<std::string>{"u", "v", "w"}));
+  EXPECT_TRUE(read.target_names.empty());
+}
+
 TEST_F(OtherGrid, OfADataFileIsFollowed) {
   const Shape other{10, 7, 2};
   write(options_of(fourier_operator(), DType::bf16, {8, 6, 2}));

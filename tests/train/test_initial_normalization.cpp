@@ -38,7 +38,7 @@ class KeptScalings : public testing::Test {
                        .method = Normalize::standard,
                        .inputs = {{1, 2}, {3, 4}},
                        .targets = {{5}, {6}},
-                       .input_names = {"t", "u"}};
+                       .samples = {.input_names = {"t", "u"}}};
   Options options;
   SampleMeaning here;
 };

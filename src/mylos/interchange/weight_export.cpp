@@ -62,7 +62,8 @@ ExportLayout layout_of(const WeightFile& file) {
   Options options = read_stored_deck(file.deck(), file.path()).options;
   ModelOptions& model = options.model;
   if (model.type == ModelType::gpt) return layout;  // no grid
-  if (model.shape.empty()) model.shape = file.grid();
+  const bool says_grid = model.shape.empty() && file.checkpoint() != nullptr;
+  if (says_grid) model.shape = stored_samples(*file.checkpoint()).grid;
   if (model.shape.size() < 2) {
     return needs_grid(model) ? ExportLayout{} : layout;
   }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <sstream>
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
@@ -182,13 +180,6 @@ std::string WeightFile::metadata(const char* key) const {
 
 std::string WeightFile::deck() const {
   return checkpoint_ ? checkpoint_->header().deck : metadata(WeightMetadata::deck);
-}
-
-std::vector<std::int64_t> WeightFile::grid() const {
-  constexpr const char* grid = "/samples/grid";
-  if (!checkpoint_ || !checkpoint_->exists(grid)) return {};
-  std::istringstream numbers(checkpoint_->text(grid));
-  return {std::istream_iterator<std::int64_t>(numbers), {}};
 }
 
 bool WeightFile::is_channels_first() const {

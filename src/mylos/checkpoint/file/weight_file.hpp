@@ -73,9 +73,6 @@ class WeightFile {
   [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
   /// Returns the deck of the run that produced the weights; "" if the file does not contain it.
   [[nodiscard]] std::string deck() const;
-  /// Returns the grid of that run's samples: 1 to 3 extents, then channels. Empty if the file does not
-  /// contain it.
-  [[nodiscard]] std::vector<std::int64_t> grid() const;
   /// Returns whether channels precede points, as `mylos convert` writes and records it.
   [[nodiscard]] bool is_channels_first() const;
   /// Returns whether the order of the numbers is known; files from elsewhere do not state it.

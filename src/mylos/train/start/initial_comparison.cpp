@@ -28,7 +28,7 @@ void InitialWeights::compare_networks(const Options& options, const Places& plac
     }
     if (written) {
       scaling_.method = written->data.normalize;
-      differences = differing_networks(*written, file_.grid(), options, taken_layers());
+      differences = differing_networks(*written, scaling_.samples.grid, options, taken_layers());
     }
   }
   const std::vector<KeyDifference> ignored =

@@ -100,11 +100,11 @@ std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& o
   const std::int64_t channels = model.shape.empty() ? 0 : model.shape.back();
   const std::int64_t points = channels == 0 ? 1 : model.inputs / channels;
   std::vector<Side> sides{{"inputs", "the layer that reads them", taken.first, model.inputs, channels,
-                           stored.inputs, stored.input_names, here.input_names}};
+                           stored.inputs, stored.samples.input_names, here.input_names}};
   if (!is_of_numbers(model.prediction())) return sides;
   const bool on_grid = channels > 0 && model.outputs % points == 0;
   sides.push_back({"targets", "the layer that computes them", taken.last, model.outputs,
-                   on_grid ? model.outputs / points : 0, stored.targets, stored.target_names,
+                   on_grid ? model.outputs / points : 0, stored.targets, stored.samples.target_names,
                    here.target_names});
   return sides;
 }
@@ -114,15 +114,11 @@ std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& o
 StoredScaling read_stored_scaling(RankGroup& ranks, WeightFile& file) {
   StoredScaling stored{.path = file.path()};
   if (const CheckpointReader* reader = file.checkpoint(); reader != nullptr) {
+    run_on_all(ranks, [&] { stored.samples = stored_samples(*reader); });
     if (!reader->exists("/data/normalization")) return stored;
     Normalizer normalizer = read_stored_data(*reader).normalizer;
     stored.inputs = std::move(normalizer.inputs);
     stored.targets = std::move(normalizer.targets);
-    run_on_all(ranks, [&] {
-      SampleMeaning samples = stored_samples(*reader);
-      stored.input_names = std::move(samples.input_names);
-      stored.target_names = std::move(samples.target_names);
-    });
     return stored;
   }
   run_on_all(ranks, [&] {

@@ -20,14 +20,13 @@
 
 namespace mylos {
 
-/// What a file of weights states about the scaling of its data.
+/// What a file of weights states about its data.
 struct StoredScaling {
   std::string path;                      // of the file
   std::optional<Normalize> method = {};  // data.normalize of its deck; none: it has no deck that can be read
   ColumnScaling inputs = {};
   ColumnScaling targets = {};
-  std::vector<std::string> input_names = {};  // empty: not stated
-  std::vector<std::string> target_names = {};
+  SampleMeaning samples = {};  // the grid and the names, where a checkpoint states them
 };
 
 /// All ranks. Reads the scaling and the names in a checkpoint, or in a safetensors file that `mylos convert`
