@@ -5,14 +5,16 @@
 
 #include <cmath>
 
+#include "mylos/base/numbers/number_text.hpp"
+
 namespace mylos::csv_rows_test {
 
-TEST(NumberOf, TakesNumbersAndNothingBesideThem) {
-  EXPECT_EQ(number_of("1.5"), 1.5);
-  EXPECT_EQ(number_of("-2e-3"), -0.002);
-  EXPECT_TRUE(std::isinf(number_of("inf").value()) && std::isnan(number_of("nan").value()));
+TEST(ToNumber, TakesNumbersAndNothingBesideThem) {
+  EXPECT_EQ(to_number<double>("1.5"), 1.5);
+  EXPECT_EQ(to_number<double>("-2e-3"), -0.002);
+  EXPECT_TRUE(std::isinf(to_number<double>("inf").value()) && std::isnan(to_number<double>("nan").value()));
   for (const char* text : {"", "1.5abc", "1.5 ", " 1.5", "0x10", "1,5", "+1", "1.5.2", "abc"})
-    EXPECT_EQ(number_of(text), std::nullopt) << text;
+    EXPECT_EQ(to_number<double>(text), std::nullopt) << text;
 }
 
 TEST(CsvRows, FindsColumnsByNameWhateverElseThereIs) {
@@ -28,7 +30,7 @@ TEST(CsvRows, FindsColumnsByNameWhateverElseThereIs) {
 }
 
 TEST(CsvRows, CountsDamagedRowsAndLeavesTheHalfOneAtTheEnd) {
-  CsvRows rows({"a"}, [](CsvRows::Row row) { return number_of(row[0]).has_value(); });
+  CsvRows rows({"a"}, [](CsvRows::Row row) { return to_number<double>(row[0]).has_value(); });
   rows.feed("a,b\n1,2\n3\n4,5,6\nx,7\n" + std::string(1 << 20, '9') + "\n8,9\n10,1");
   EXPECT_EQ(rows.rows(), 2);
   EXPECT_EQ(rows.damaged(), 4);

@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -19,6 +18,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/instructions.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/kernels/gemm/layer_products.hpp"
@@ -36,11 +36,8 @@ constexpr double measured_ms = 10;
 
 /// Nothing if it is not a valid side of a matrix for all libraries.
 std::optional<std::int64_t> side_of(std::string_view text) {
-  std::int64_t side = 0;
-  const char* const end = text.data() + text.size();
-  const auto [read, status] = std::from_chars(text.data(), end, side);
-  if (status != std::errc() || read != end || side < 1 || side > longest_side) return std::nullopt;
-  return side;
+  const auto side = to_number<std::int64_t>(text);
+  return side && *side >= 1 && *side <= longest_side ? side : std::nullopt;
 }
 
 /// "512x784x2048".

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +11,7 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 
 namespace mylos::app {
 namespace {
@@ -19,10 +19,8 @@ namespace {
 constexpr std::size_t max_members = 100'000;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto number = to_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// Reads "3", "0:8" or "4:" as a range.

@@ -1,13 +1,13 @@
 // mylos sample CKPT --prompt TEXT: a network of tokens continues a text.
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <sstream>
 
 #include "commands.hpp"
 #include "commands/open_model.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/inference/text_generator.hpp"
 
 namespace mylos::app {
@@ -18,16 +18,15 @@ std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t 
   std::vector<std::int32_t> tokens;
   std::istringstream words(prompt);
   for (std::string word; words >> word;) {
-    std::int32_t token = -1;
-    const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), token);
-    if (failure != std::errc() || end != word.data() + word.size() || token < 0 || token >= vocabulary) {
+    const auto token = to_number<std::int32_t>(word);
+    if (!token || *token < 0 || *token >= vocabulary) {
       fail_input(
           errors::bad_argument,
           "--prompt: '{}' at position {} (counted from 0): the network knows numbered tokens without text; "
           "expected numbers 0 to {} with spaces between them",
           printable(word), tokens.size(), vocabulary - 1);
     }
-    tokens.push_back(token);
+    tokens.push_back(*token);
   }
   return tokens;
 }

@@ -1,13 +1,13 @@
 #include "launch/thread_count.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 
 namespace mylos::app {
 namespace {
@@ -33,16 +33,14 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
     return std::clamp(cores, 1, max_threads);
   }
   const std::string_view first = trimmed(said.substr(0, said.find(',')), blanks);
-  int threads = 0;
-  const char* end = first.data() + first.size();
-  const auto [read, status] = std::from_chars(first.data(), end, threads);
-  if (status != std::errc() || read != end || threads < 1 || threads > max_threads) {
+  const auto threads = to_number<int>(first);
+  if (!threads || *threads < 1 || *threads > max_threads) {
     fail_input(errors::bad_argument,
                "OMP_NUM_THREADS is '{}'; expected a number of threads from 1 to {} (or a list that begins "
                "with one); run.threads overrides this variable",
                printable(said), max_threads);
   }
-  return threads;
+  return *threads;
 }
 
 }  // namespace mylos::app

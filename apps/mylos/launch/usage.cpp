@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "launch/standard_output.hpp"
@@ -13,6 +12,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/numbers/nearest.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/config/schema/key_names.hpp"
 
 namespace mylos::app {
@@ -114,11 +114,9 @@ Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& 
 
 CLI::Validator integer_from(std::int64_t least, std::int64_t most) {
   const auto problem = [least, most](std::string& text) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [read, status] = std::from_chars(text.data(), end, value);
-    const bool has_zeros = fmt::format("{}", value) != text;  // CLI11 would read 010 as octal
-    const bool good = status == std::errc() && read == end && !has_zeros && value >= least && value <= most;
+    const auto value = to_number<std::int64_t>(text);
+    const bool has_zeros = value && fmt::format("{}", *value) != text;  // CLI11 would read 010 as octal
+    const bool good = value && !has_zeros && *value >= least && *value <= most;
     return good ? std::string()
                 : fmt::format("'{}' is not an integer from {} to {}", printable(text), least, most);
   };
@@ -138,10 +136,8 @@ CLI::Validator bytes_from(std::int64_t least, std::int64_t most) {
 
 CLI::Validator number_from_0() {
   const auto problem = [](std::string& text) {
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [read, status] = std::from_chars(text.data(), end, value);
-    const bool good = status == std::errc() && read == end && value >= 0 && std::isfinite(value);
+    const auto value = to_number<double>(text);
+    const bool good = value && *value >= 0 && std::isfinite(*value);
     return good ? std::string() : fmt::format("'{}' is not a number of at least 0", printable(text));
   };
   return {problem, "from 0"};

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "mylos/base/errors/text.hpp"
-#include "mylos/io/tables/csv_rows.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 
 namespace mylos::app {
 namespace {
@@ -80,7 +80,7 @@ std::string DeckLines::value(std::string_view key) const {
 }
 
 double DeckLines::number(std::string_view key) const {
-  const double number = number_of(value(key)).value_or(0);
+  const double number = to_number<double>(value(key)).value_or(0);
   return std::isfinite(number) ? number : 0;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "mylos/io/tables/csv_rows.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 
 namespace mylos::app {
 namespace {
@@ -57,13 +57,13 @@ Groups groups_of_list(const StoredSweep& sweep, std::size_t key, const std::vect
 Groups groups_of_range(const StoredSweep& sweep, std::size_t key, const std::vector<RankedMember>& members) {
   std::vector<double> sorted;
   for (const RankedMember& member : members)
-    if (const auto value = number_of(text_of(sweep, key, member))) sorted.push_back(*value);
+    if (const auto value = to_number<double>(text_of(sweep, key, member))) sorted.push_back(*value);
   std::sort(sorted.begin(), sorted.end());
   const std::size_t quantiles =
       std::clamp<std::size_t>(sorted.size() / min_members_of_quantile, 2, max_quantiles);
   Groups groups;
   for (const RankedMember& member : members) {
-    const auto value = number_of(text_of(sweep, key, member));
+    const auto value = to_number<double>(text_of(sweep, key, member));
     if (!value) continue;
     const auto below =
         static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), *value) - sorted.begin());
@@ -89,7 +89,7 @@ KeyGroup group_of(const StoredSweep& sweep, std::size_t key, const std::vector<R
   }
   std::vector<double> values;
   for (const RankedMember& member : members)
-    values.push_back(number_of(text_of(sweep, key, member)).value_or(0));
+    values.push_back(to_number<double>(text_of(sweep, key, member)).value_or(0));
   made.low = *std::min_element(values.begin(), values.end());
   made.high = *std::max_element(values.begin(), values.end());
   return made;

@@ -1,10 +1,10 @@
 // [data.arrays], data.fill and data.statistics: arrays as they lie in files.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <sstream>
 
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -95,12 +95,8 @@ bool read_bound(std::string_view text, std::optional<std::int64_t>& bound) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   bound.reset();
-  if (text.empty()) return true;
-  std::int64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size()) return false;
-  bound = number;
-  return true;
+  if (!text.empty()) bound = to_number<std::int64_t>(text);
+  return text.empty() || bound;
 }
 
 /// Returns the slice in "begin:end:step"; each part may be missing, and the step is at least 1.

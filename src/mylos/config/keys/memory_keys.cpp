@@ -1,6 +1,6 @@
 // [memory].
-#include <charconv>
 
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -16,11 +16,8 @@ constexpr std::string_view every = "every ";
 /// Returns N of "every N".
 std::optional<std::int64_t> length_in(const std::string& text) {
   if (!text.starts_with(every)) return std::nullopt;
-  std::int64_t length = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + every.size(), end, length);
-  if (error != std::errc() || stop != end || length < 1 || length > max_count) return std::nullopt;
-  return length;
+  const auto length = to_number<std::int64_t>(std::string_view(text).substr(every.size()));
+  return length && *length >= 1 && *length <= max_count ? length : std::nullopt;
 }
 
 /// Reads the groups, or returns a description of the value that is not a group.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -18,6 +17,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/errors/utf8.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/data/prepare/csv_number.hpp"
 
 namespace mylos {
@@ -54,14 +54,6 @@ bool separates_cells(std::string_view line, std::size_t position) {
 
 bool is_number(std::string_view cell) {
   return csv_number(cell).kind != CsvNumber::Kind::none;
-}
-
-/// Returns a column's number, counted from 1.
-std::optional<std::int64_t> whole_number(const std::string& word) {
-  std::int64_t number = 0;
-  const char* end = word.data() + word.size();
-  const auto [read, status] = std::from_chars(word.data(), end, number);
-  return status == std::errc{} && read == end ? std::optional(number) : std::nullopt;
 }
 
 std::string cell_text(std::string_view cell) {
@@ -273,7 +265,7 @@ std::string CsvTable::column_text(std::size_t column) const {
 
 CsvTable::Column CsvTable::find(const std::string& word) const {
   const std::string name = printable(word);
-  const std::optional<std::int64_t> number = whole_number(word);
+  const auto number = to_number<std::int64_t>(word);  // counted from 1
   const auto found = std::find(header_.begin(), header_.end(), word);
   if (found != header_.end()) {
     if (std::find(found + 1, header_.end(), word) != header_.end()) {

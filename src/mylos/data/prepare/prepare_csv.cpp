@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -16,6 +15,7 @@
 #include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/data/prepare/csv_number.hpp"
@@ -112,17 +112,16 @@ class RowParser {
   }
 
   void parse_label(const CsvLines& lines, std::size_t column) {
-    std::int64_t value = -1;
     const auto text = cells_[column];
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto value = to_number<std::int64_t>(text);
     const std::int64_t limit = job_.classes > 0 ? job_.classes : max_classes;
-    if (status != std::errc{} || end != text.data() + text.size() || value < 0 || value >= limit) {
+    if (!value || *value < 0 || *value >= limit) {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
       const char* advice =
           is_missing(text) ? "; --on-missing skip leaves out the rows with a missing one" : "";
       refuse(errors::bad_label, lines, column, fmt::format("expected a class: {}{}", expected, advice));
     }
-    label_ = static_cast<std::int32_t>(value);
+    label_ = static_cast<std::int32_t>(*value);
   }
 
   [[noreturn]] void refuse(ErrorId id, const CsvLines& lines, std::size_t column,

@@ -1,8 +1,9 @@
 #include "mylos/io/tables/csv_rows.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
+
+#include "mylos/base/numbers/number_text.hpp"
 
 namespace mylos {
 namespace {
@@ -25,19 +26,12 @@ std::optional<std::size_t> end_of_quoted(std::string_view line) {
 
 }  // namespace
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<double> number_or_nothing(std::string_view text) {
-  return text.empty() ? std::numeric_limits<double>::quiet_NaN() : number_of(text);
+  return text.empty() ? std::numeric_limits<double>::quiet_NaN() : to_number<double>(text);
 }
 
 std::optional<std::int64_t> step_of(std::string_view text) {
-  const std::optional<double> step = number_of(text);
+  const std::optional<double> step = to_number<double>(text);
   if (!step || !(*step >= 0 && *step <= static_cast<double>(max_step))) return std::nullopt;
   return static_cast<std::int64_t>(*step);
 }

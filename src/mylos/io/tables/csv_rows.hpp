@@ -16,9 +16,7 @@
 
 namespace mylos {
 
-/// Converts a text that consists of one number, "inf" and "nan" included.
-[[nodiscard]] std::optional<double> number_of(std::string_view text);
-/// The same; NaN if the text is empty.
+/// Converts a text that consists of one number (to_number()); NaN if the text is empty.
 [[nodiscard]] std::optional<double> number_or_nothing(std::string_view text);
 
 /// The largest valid step.

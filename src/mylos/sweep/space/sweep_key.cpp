@@ -11,6 +11,7 @@
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/number_text.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "mylos/io/tables/csv_rows.hpp"
 
@@ -76,8 +77,8 @@ void require_range(const SweepKey& range, const std::string& word) {
 std::optional<SweepKey> range_of(const std::string& key, const std::string& text, const std::string& word) {
   const std::vector<std::string> parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
-  const std::optional<double> low = number_of(parts[0]);
-  const std::optional<double> high = number_of(parts[1]);
+  const std::optional<double> low = to_number<double>(parts[0]);
+  const std::optional<double> high = to_number<double>(parts[1]);
   if (!low || !high) return std::nullopt;
   const std::string scale = parts.size() == 3 ? parts[2] : "linear";
   if (parts.size() == 3 && !is_word(scale)) return std::nullopt;  // a time, 01:30:00
