@@ -90,6 +90,7 @@ int main(int count, char** texts) {
   require(info.target_names == OUTPUTS && strcmp(mylos_model_name(model, MYLOS_TARGET_NAMES, 0), "y0") == 0,
           "target names");
   require(mylos_model_name(model, MYLOS_INPUT_NAMES, INPUTS) == NULL, "no more names");
+  require(mylos_model_name(model, MYLOS_INPUT_NAMES, -1) == NULL, "no name before the first");
 
   rows_of_floats(model, inputs, expected, rows);
   columns_of_doubles(model, inputs, expected, rows);
