@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace mylos::permutation_test {
@@ -60,6 +61,19 @@ TEST(Permutation, PlacesOfAnElementAreUniformOverKeys) {
     for (const int count : element) chi_square += (count - 1000.0) * (count - 1000.0) / 1000.0;
   }
   EXPECT_NEAR(chi_square, 900, 4 * 42.4);
+}
+
+/// Every bit of an index is mixed, whether their number is even or odd.
+TEST(Permutation, HalfOfEachHalfGoesToTheOther) {
+  for (int bits = 9; bits <= 18; ++bits) {
+    const std::uint64_t half = std::uint64_t{1} << (bits - 1);
+    const Permutation permutation(2 * half, 5);
+    std::uint64_t staying = 0;
+    for (std::uint64_t i = 0; i < half; ++i) staying += permutation(i) < half ? 1 : 0;
+    // Of a random permutation half / 2 stay, with the deviation sqrt(half / 8).
+    const auto size = static_cast<double>(half);
+    EXPECT_NEAR(static_cast<double>(staying), size / 2, 5 * std::sqrt(size / 8)) << bits << " bits";
+  }
 }
 
 TEST(Permutation, NeighboursDoNotStayNeighbours) {
