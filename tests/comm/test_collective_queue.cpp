@@ -163,6 +163,22 @@ TEST_P(Queue, AnOperationEndsThoughNobodyWaitsForIt) {
   queue.wait(exec, 0);
 }
 
+TEST_P(Queue, TheRanksExchangeNothingElseUntilTheLastHasBeenWaitedFor) {
+  constexpr std::size_t slots = 3;
+  CollectiveQueue queue(group, GetParam());
+  queue.resize(slots);
+  std::deque<Numbers> reductions;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    reductions.push_back(numbers(static_cast<int>(slot), 10));
+    queue.start(exec, slot, reductions[slot].plan());
+  }
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    EXPECT_TRUE(test::refuses(errors::internal, {"(reduction)"}, [&] { group.barrier(); })) << slot;
+    queue.wait(exec, slot);
+  }
+  group.barrier();
+}
+
 TEST_P(Queue, TheRanksExchangeNothingElseMeanwhile) {
   CollectiveQueue queue(group, GetParam());
   Numbers reduction = numbers(1, 10);
