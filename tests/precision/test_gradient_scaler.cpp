@@ -179,6 +179,19 @@ TEST(GradientScaler, WritesQuotientsOfAnotherTypeBesideTheGradients) {
                             [&] { scaler.unscale_and_check(halves, three); }));
 }
 
+TEST(GradientScaler, AQuotientThatItsTypeCannotHoldIsAnOverflow) {
+  GradientScaler scaler(ScalerOptions{.mode = ScalerMode::fixed, .initial_scale = 0.5});
+  scaler.unscale_and_check(numbers<half>({1, 30000}));
+  EXPECT_FALSE(scaler.has_overflow());
+  scaler.unscale_and_check(numbers<half>({1, 60000}));
+  EXPECT_TRUE(scaler.has_overflow()) << "120000";
+  EXPECT_FALSE(scaler.update());
+  const auto floats = numbers<float>({1, 60000});
+  const Numbers<half> halves("quotients", 2);
+  scaler.unscale_and_check(floats, halves);
+  EXPECT_TRUE(scaler.has_overflow()) << "of finite gradients in a wider type";
+}
+
 TEST(GradientScaler, RefusesQuotientsWhoseRowsAreOfAnotherLength) {
   GradientScaler scaler;
   const Kokkos::View<half**, Kokkos::LayoutRight, Device> gradients("gradients", 2, 6);
