@@ -46,6 +46,9 @@ TEST(Checksum, ChangesWithEveryBitAndWithTheOrder) {
   moved.bias[0] = state.weight[3];
   moved.weight[3] = state.bias[0];
   EXPECT_NE(checksum(moved), sum);
+  SampleState exchanged = state;
+  std::swap(exchanged.bias[0], exchanged.weight[0]);
+  EXPECT_NE(checksum(exchanged), sum) << "the first elements of two arrays";
 }
 
 TEST(Replicas, OfEqualRanksPass) {
