@@ -34,6 +34,17 @@ TEST(AdaptationKeys, AreWithinTheirRanges) {
   expect_refused("adaptation.least_gain", "nan", "a number of at least 0 and below 1", "the number nan");
 }
 
+TEST(AdaptationKeys, GiveTheLossScaleAnEffectWhereFp16IsAmongTheTypes) {
+  const auto message_of_types = [](const std::string& types) {
+    return message_of(std::string(smallest) +
+                      "precision = { compute = \"bf16\", adapt = true, adaptation.types = " + types +
+                      ", scaler.initial_scale = 8 }");
+  };
+  EXPECT_EQ(message_of_types("[\"bf16\", \"fp16\"]"), "");
+  EXPECT_TRUE(test::says(message_of_types("[\"bf16\", \"fp32\"]"), errors::key_without_effect,
+                         {"deck.toml:3:", "'precision.scaler.initial_scale'"}));
+}
+
 TEST(AdaptationKeys, AreOfARunThatAdapts) {
   const std::string keys =
       "precision.adaptation = { types = [\"fp16\", \"fp32\"], steps = 5, loss_gap = 0.1, least_gain = 0, "
