@@ -43,17 +43,34 @@ class MembersOfANode : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  [[nodiscard]] Sweep sweep(const char* budget) const {
+  [[nodiscard]] Sweep sweep(const char* budget, int ranks_per_trial = 1) const {
     SweepRequest request;
     request.deck_text = fmt::format(fmt::runtime(deck), table_, budget);
     request.deck_file = "deck.toml";
     request.words = {"model.dropout=0,0.1"};
     request.folder = folder_ + "/sweep";
+    request.ranks_per_trial = ranks_per_trial;
     return Sweep(std::move(request));
   }
-  /// Two ranks on a node, with these bytes each.
+  /// Two groups of ranks on a node, with these bytes per rank.
   static void require_fit(const Sweep& sweep, std::size_t bytes) {
-    require_members_fit(sweep, {.ranks_on_node = 2, .budget_bytes = bytes});
+    const int ranks = 2 * sweep.description().ranks_per_trial;
+    require_members_fit(sweep, {.ranks_on_node = ranks, .budget_bytes = bytes});
+  }
+  static bool fits(const Sweep& sweep, std::size_t bytes) {
+    try {
+      require_fit(sweep, bytes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.id(), errors::does_not_fit) << error.what();
+      return false;
+    }
+    return true;
+  }
+  /// Returns the largest number of bytes per rank, to a tenth, with which two members do not fit together.
+  static double most_that_is_refused(const Sweep& sweep) {
+    double bytes = 0x1p36;
+    while (bytes > 0x1p16 && fits(sweep, static_cast<std::size_t>(bytes))) bytes *= 0.9;
+    return bytes;
   }
 
   std::string folder_ = ::testing::TempDir() + fmt::format("/members-of-a-node-{}", getpid());
@@ -76,6 +93,14 @@ TEST_F(MembersOfANode, AreRefusedWhereFewerFitAndNotWhereTheirOwnBudgetIsTooSmal
     }
   }
   EXPECT_EQ(refused, 1);
+}
+
+/// What a rank needs hardly depends on how many ranks share these small members.
+TEST_F(MembersOfANode, OfTwoRanksNeedTheBytesOfARankOnEachOfTheirRanks) {
+  const double of_one_rank = most_that_is_refused(sweep("64 GiB"));
+  const double of_two_ranks = most_that_is_refused(sweep("64 GiB", 2));
+  EXPECT_GT(of_one_rank, 0x1p20);
+  EXPECT_NEAR(of_two_ranks / of_one_rank, 1, 0.25);
 }
 
 }  // namespace mylos::sweep_memory_test
