@@ -122,4 +122,14 @@ TEST(SharedPlan, IsRefusedOnAllRanksWhereRankZeroFindsNone) {
                Error);
 }
 
+TEST(SharedProblem, HasTheLeastBudgetOfAllRanks) {
+  const World world(small_options(DType::fp32));
+  RankGroup& ranks = world.communicator->ranks();
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  for (const int poorest : {0, ranks.size() - 1}) {
+    const NodeShare share{ranks.size(), ranks.rank() == poorest ? gibibyte : 2 * gibibyte};
+    EXPECT_EQ(shared_problem(world.network(), *world.engines, ranks, nullptr, share).budget, gibibyte);
+  }
+}
+
 }  // namespace mylos::shared_plan_test
