@@ -128,6 +128,8 @@ TEST(NetworkPlan, StatesTheMemoryOfTheLargestShareOnAnyRank) {
   EXPECT_EQ(statement_on(2), statement_on(0));
   options.data.batch = 13;  // 5, 4 and 4: three micro-batches, and two
   EXPECT_EQ(statement_on(2), statement_on(0));
+  options.data.batch = 7;  // 3, 2 and 2: two micro-batches, whose gradients are added, and one
+  EXPECT_EQ(statement_on(2), statement_on(0));
 }
 
 }  // namespace mylos::network_plan_test
