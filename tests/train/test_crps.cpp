@@ -3,6 +3,7 @@
 #include "mylos/train/evaluation/measures/crps.hpp"
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <cmath>
 #include <limits>
@@ -55,6 +56,22 @@ TEST(CrpsMeasure, IsNaNWhereADeviationIsNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   crps.add(std::vector<float>{0, 1}, std::vector<float>{1, infinity}, std::vector<float>{0, 0});
   EXPECT_TRUE(std::isnan(crps.value()));
+}
+
+TEST(CrpsMeasure, OfAllRanksIsTheMeanOfTheirScoresAndNaNWhereOneHasNone) {
+  RankGroup ranks(MPI_COMM_WORLD, 60);
+  CrpsMeasure alone(network(), {}), all(network(), {});
+  alone.add(means, deviations, targets);
+  all.add(means, deviations, targets);
+  all.add_up(ranks);
+  EXPECT_DOUBLE_EQ(all.value(), alone.value());
+
+  CrpsMeasure of_bad_rank(network(), {});
+  of_bad_rank.add(means, deviations, targets);
+  if (ranks.rank() == ranks.size() - 1)
+    of_bad_rank.add(std::vector<float>{0, 0}, std::vector<float>{1, std::nanf("")}, std::vector<float>{0, 0});
+  of_bad_rank.add_up(ranks);
+  EXPECT_TRUE(std::isnan(of_bad_rank.value()));
 }
 
 TEST(CrpsMeasure, CountsPointsByTheirWeights) {
