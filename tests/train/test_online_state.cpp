@@ -128,6 +128,7 @@ TEST(OnlineCheckpoint, CountsTheSamplesOfAllSteps) {
   const Samples samples(0, 0, most);
   for (int i = 0; i < 3; ++i) online.step(samples.inputs, samples.targets);
   expect_position(3);
+  for (int i = 0; i < 2; ++i) online.step(samples.inputs, samples.targets);  // which the file lacks
   online.load(file);
   online.step(samples.inputs, samples.targets);
   expect_position(4);
