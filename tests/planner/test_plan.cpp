@@ -69,6 +69,22 @@ TEST(Plan, NeverTakesMoreThanTheBudgetAndIsFasterWithMore) {
   }
 }
 
+/// A schedule may fit by the bytes that are alive, but not by where they lie.
+TEST(Plan, OfAByteLessThanAPlacementWithGapsIsAnother) {
+  std::mt19937_64 generator(24);
+  int with_gaps = 0;
+  for (int chain = 0; chain < test::cases(200); ++chain) {
+    const ChainCost cost = test::random_chain(generator, {.blocks = 8, .max_units = 16, .skips = 0.5});
+    std::size_t budget = place(trace_lifetimes(cost, store_all(8))).bytes;
+    while (const auto plan = make_plan(cost, budget, automatic)) {
+      ASSERT_LE(plan->placement.bytes, budget) << "chain " << chain;
+      with_gaps += plan->live_peak < plan->placement.bytes ? 1 : 0;
+      budget = plan->placement.bytes - 1;
+    }
+  }
+  EXPECT_GT(with_gaps, 0);
+}
+
 TEST(Plan, IsNeverSlowerThanEveryKthBlock) {
   std::mt19937_64 generator(23);
   const ChainCost cost = test::gpt_chain(generator, 24, 1 << 20, 1);
