@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "data/builders.hpp"
-#include "model/reference_rollout.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -19,115 +17,13 @@
 #include "support/allocation_counter.hpp"
 #include "train/allocations.hpp"
 #include "train/constant_pass.hpp"
-#include "train/memory_world.hpp"
+#include "train/memory_cases.hpp"
 
 namespace mylos::memory_entries_test {
 
 using namespace testing_support;  // NOLINT
 
 constexpr std::size_t plenty = std::size_t{1} << 40;
-
-struct Case {
-  std::string name;
-  Options options;
-};
-
-Case with(const std::string& name, Options options, const std::function<void(Options&)>& change) {
-  change(options);
-  return {name, std::move(options)};
-}
-
-Options small_grid(DType compute) {
-  Options options = small_options(compute);
-  options.model = {};
-  options.model.type = ModelType::chain;
-  options.model.shape = {2, 2, 3};
-  options.model.inputs = features;
-  options.model.outputs = classes;
-  options.model.chain = {{.kind = LayerKind::conv, .outputs = 6, .kernel = {3}, .norm = NormType::batchnorm},
-                         {.kind = LayerKind::dense}};
-  return options;
-}
-
-Options small_waves(DType compute) {
-  Options options = small_grid(compute);
-  options.model.chain = {{.kind = LayerKind::spectral, .outputs = 6, .modes = {2}},
-                         {.kind = LayerKind::spectral, .outputs = 2, .modes = {2, 1}},
-                         {.kind = LayerKind::dense}};
-  return options;
-}
-
-Options rolled_out(const test::RolloutCase& of) {
-  Options options = small_options(of.compute);
-  options.model = test::rollout_model(of);
-  options.rollout = test::rollout_options(of);
-  return options;
-}
-
-std::vector<Case> cases() {
-  const Options mlp = small_options(DType::bf16);
-  const Options gpt = small_gpt(DType::bf16);
-  const auto none = [](Options&) {};
-  return {
-      with("float", small_options(DType::fp32), none),
-      with("bfloat16", mlp, none),
-      with("half", small_options(DType::fp16), none),
-      with("no masters", mlp, [](Options& o) { o.precision.masters = MasterWeights::none; }),
-      with("micro-batches", mlp, [](Options& o) { o.data.micro_batch = 4; }),
-      with("reproducible", mlp,
-           [](Options& o) {
-             o.run.reproducible = true;
-             o.data.micro_batch = 4;
-           }),
-      with("reproducible lamb", mlp,
-           [](Options& o) {
-             o.run.reproducible = true;
-             o.data.micro_batch = 4;
-             o.optimizer.type = OptimizerType::lamb;
-           }),
-      with("lamb", mlp, [](Options& o) { o.optimizer.type = OptimizerType::lamb; }),
-      with("sgd", mlp, [](Options& o) { o.optimizer.type = OptimizerType::sgd; }),
-      with("average", mlp, [](Options& o) { o.optimizer.average = 0.99; }),
-      with("health", mlp, [](Options& o) { o.health.every = 1; }),
-      with("class weights", mlp, [](Options& o) { o.model.class_weights.assign(classes, 0.5); }),
-      with("statistics", small_grid(DType::bf16), none),
-      with("transforms", small_waves(DType::bf16), none),
-      with("sharded state", mlp, [](Options& o) { o.optimizer.shard = Shard::state; }),
-      with("sharded gradients", gpt,
-           [](Options& o) {
-             o.model.layers = 8;
-             o.communication.bucket_bytes = 4096;
-             o.optimizer.shard = Shard::gradients;
-           }),
-      with("gpt", gpt, none),
-      with("float head", gpt,
-           [](Options& o) {
-             o.precision.rules = {{"head", DType::fp32}};
-           }),
-      with("small buckets", mlp, [](Options& o) { o.communication.bucket_bytes = 64; }),
-      with("confusion", mlp,
-           [](Options& o) {
-             o.run.metrics = {Measure::top5, Measure::confusion};
-           }),
-      with("many classes", mlp,
-           [](Options& o) {
-             o.model.outputs = 300;
-             o.run.metrics = {Measure::confusion};
-           }),
-      with("rollout", rolled_out({.convolves = true, .steps = 3, .noise = 0.1, .compute = DType::bf16}),
-           none),
-      with("detached rollout", rolled_out({.steps = 4, .detach = true}), none),
-      with("growing rollout", rolled_out({.steps = 4, .is_difference = true, .grow_every = 7}), none),
-      with("several", gpt,
-           [](Options& o) {
-             o.optimizer.average = 0.9;
-             o.optimizer.shard = Shard::state;
-             o.health.every = 2;
-             o.data.micro_batch = 4;
-             o.memory.recompute = RecomputeMode::all;
-           }),
-  };
-}
 
 /// Under which entry a trainer's array is stated.
 std::string entry_of(const std::string& label) {
@@ -161,7 +57,7 @@ std::size_t stated(const MemoryStatement& statement, const std::string& name) {
   return 0;
 }
 
-class Entries : public testing::TestWithParam<Case> {
+class Entries : public testing::TestWithParam<MemoryCase> {
  protected:
   void SetUp() override {
     const Options& options = GetParam().options;
@@ -173,7 +69,7 @@ class Entries : public testing::TestWithParam<Case> {
   const AllocationsByLabel allocations_;  // those of the communicator too
   const World world_{GetParam().options};
 };
-INSTANTIATE_TEST_SUITE_P(Options, Entries, testing::ValuesIn(cases()), [](const auto& given) {
+INSTANTIATE_TEST_SUITE_P(Options, Entries, testing::ValuesIn(memory_cases()), [](const auto& given) {
   std::string name;
   for (const char c : given.param.name) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
@@ -190,6 +86,21 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
         "average of weights", "statistics, class weights", "matrices of transforms", "communication",
         "check and records", "health records", "sums of micro-batches", "rollout"}) {
     EXPECT_EQ(held[name], stated(plan.statement, name)) << name;
+  }
+}
+
+TEST(EntriesOfATrainer, HaveTheGradientsOfItsInputIfTheyAreWanted) {
+  for (const DType compute : {DType::fp32, DType::bf16, DType::fp16}) {
+    const AllocationsByLabel allocations;
+    const World world(small_options(compute));
+    MemoryProblem problem = world.problem(plenty);
+    EXPECT_EQ(stated(state_memory(problem), "input gradients"), 0u);
+    problem.network =
+        plan_network(world.options, world.communicator->rank(), world.communicator->size(), true);
+    const Trainer trainer(problem.network, *world.engines, *world.communicator, 1);
+    const std::size_t bytes = stated(state_memory(problem), "input gradients");
+    EXPECT_GT(bytes, 0u);
+    EXPECT_EQ(AllocationsByLabel::held["input gradients"], bytes);
   }
 }
 
