@@ -94,6 +94,14 @@ void complete_by_data(const CheckpointReader& reader, OpenedNetwork& opened) {
   if (outputs != 0) model.outputs = outputs;  // else make_chain() compares the data's with the last layer's
 }
 
+EvaluationOptions options_of(const InferenceModel& model, const RankGroup& ranks) {
+  return {.type = model.chain().input_type(),
+          .max_samples = model.samples(),
+          .rank = ranks.rank(),
+          .ranks = ranks.size(),
+          .counts_outside = true};
+}
+
 }  // namespace
 
 void require_memory(const std::string& path, std::size_t network, std::size_t cache) {
@@ -108,25 +116,16 @@ void require_memory(const std::string& path, std::size_t network, std::size_t ca
 
 std::unique_ptr<EvaluationPass> OpenedNetwork::pass_over(DataPart part, const InferenceModel& model,
                                                          const RankGroup& ranks) const {
-  return data->pass_over(part, network.training.normalizer,
-                         EvaluationOptions{.type = model.chain().input_type(),
-                                           .max_samples = model.samples(),
-                                           .rank = ranks.rank(),
-                                           .ranks = ranks.size(),
-                                           .counts_outside = true});
+  return data->pass_over(part, network.training.normalizer, options_of(model, ranks));
 }
 
 std::unique_ptr<EvaluationPass> OpenedNetwork::pass_over(DataPart part, const Share& only,
                                                          const InferenceModel& model,
                                                          const RankGroup& ranks) const {
-  return data->pass_over(part, network.training.normalizer,
-                         EvaluationOptions{.type = model.chain().input_type(),
-                                           .max_samples = model.samples(),
-                                           .rank = ranks.rank(),
-                                           .ranks = ranks.size(),
-                                           .whole_batches = true,
-                                           .counts_outside = true,
-                                           .only = only});
+  EvaluationOptions options = options_of(model, ranks);
+  options.whole_batches = true;
+  options.only = only;
+  return data->pass_over(part, network.training.normalizer, options);
 }
 
 void choose_whole_file(DataOptions& data, const DataFiles& files) {

@@ -43,10 +43,8 @@ void add_loss_keys(Schema& schema) {
       "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
       "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
       "the derivatives of fields), gaussian (the negative log likelihood of a normal distribution, whose "
-      "mean "
-      "and log variance the network computes for each target: `docs/how-to/uncertainty.md`), and "
-      "binary_cross_entropy, whose targets are "
-      "probabilities from 0 to 1 and whose outputs are logits.");
+      "mean and log variance the network computes for each target: `docs/how-to/uncertainty.md`), and "
+      "binary_cross_entropy, whose targets are probabilities from 0 to 1 and whose outputs are logits.");
   keys.choice("loss_per", &ModelOptions::loss_per,
               Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
               "Relative norms. sample: over all channels of a sample's field together. channel: of each "
@@ -70,8 +68,8 @@ void add_loss_keys(Schema& schema) {
   keys.add("class_weights", &ModelOptions::class_weights,
            or_none(list_type(number_type({0, false, 1e30, true}), {.text = "list of numbers above 0"})),
            "cross_entropy: the weight of each class's samples in the loss, one number per class. The loss "
-           "remains "
-           "a mean over samples, not over weights, so that it does not depend on the division of a batch.")
+           "remains a mean over samples, not over weights, so that it does not depend on the division of a "
+           "batch.")
       .limit(with("model.loss", losses_of(Prediction::classes)));
 }
 
