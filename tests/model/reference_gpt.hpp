@@ -46,12 +46,13 @@ struct ReferenceGpt {
   }
   Numbers embed() {
     Numbers x(tokens.size() * width());
+    const Numbers& token = parameters["embedding/token"];
+    const Numbers* const position =
+        model.positions == PositionType::learned ? &parameters["embedding/position"] : nullptr;
     for (std::size_t e = 0; e < x.size(); ++e) {
       const std::size_t row = e / width(), column = e % width();
-      x[e] = parameters["embedding/token"][static_cast<std::size_t>(tokens[row]) * width() + column];
-      if (model.positions == PositionType::learned) {
-        x[e] += parameters["embedding/position"][row % context() * width() + column];
-      }
+      x[e] = token[static_cast<std::size_t>(tokens[row]) * width() + column];
+      if (position != nullptr) x[e] += (*position)[row % context() * width() + column];
     }
     drop(x, "embedding");
     return x;
