@@ -1,5 +1,5 @@
 // Workspaces that are split by the function that states their bytes.
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ TEST(Layers, AreRefusedByNumberAndKey) {
       {"deck.toml:5:", "'model.layers'",
        "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"spectral\", \"max_pool\", "
        "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\", "
-       "\"branch\", \"coordinates\", \"pad\" or \"crop\""}));
+       "\"branch\", \"coordinates\", \"pad\", \"crop\" or \"custom\""}));
   EXPECT_TRUE(test::says(refused(dense + layer("kind = \"conv\"\noutputs = 0")), errors::bad_value,
                          {"deck.toml:7:", "'model.layers'",
                           "layer 2 with outputs = 0, which must be an integer from 1 to 1048576"}));
@@ -59,7 +59,8 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_TRUE(
       test::says(refused(layer("kind = \"add\"\noutputs = 3")), errors::key_without_effect,
                  {"deck.toml:5:", "'model.layers'",
-                  "layer 1 with 'outputs', which only kind = \"dense\", \"conv\" or \"spectral\" has"}));
+                  "layer 1 with 'outputs', which only kind = \"dense\", \"conv\", \"spectral\" or \"custom\" "
+                  "has"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"concat\"\ngated = true")), errors::key_without_effect,
                          {"deck.toml:5:", "layer 1 with 'gated', which only kind = \"add\" has"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"crop\"\nmargin = 0.5")), errors::key_without_effect,
@@ -124,6 +125,31 @@ TEST(Layers, HaveModesThatFitTheGrid) {
   EXPECT_NO_THROW(
       read_with(chain + layer("kind = \"upsample\"") + wave("modes = 9") + dense, {"data.shape=[8, 7, 2]"}))
       << "the grid is another one";
+}
+
+TEST(Layers, OfAProgramHaveTheirNameAndSettings) {
+  const Deck deck = read_with(
+      chain +
+      layer("kind = \"custom\"\nlayer = \"advection\"\nsettings = { speed = 0.1, terms = 3 }\noutputs = 4"));
+  const std::vector<LayerOptions> expected{{.kind = LayerKind::custom,
+                                            .outputs = 4,
+                                            .custom = "advection",
+                                            .settings = {{"speed", 0.1}, {"terms", 3}}}};
+  EXPECT_EQ(deck.options.model.chain, expected);
+  EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, expected);
+  const auto refusal = [](const std::string& keys) {
+    return refused(layer("kind = \"custom\"\n" + keys) + layer("kind = \"dense\""));
+  };
+  EXPECT_TRUE(
+      test::says(refusal("settings = { speed = 1 }"), errors::missing_key, {"deck.toml:5:", "'layer'"}));
+  for (const char* settings : {"3", "[1, 2]", "{ speed = \"fast\" }", "{ speed = true }", "{ speed = inf }",
+                               "{ speed = nan }", "{ \"a/b\" = 1 }", "{ speed = { x = 1 } }"}) {
+    EXPECT_TRUE(test::says(refusal(std::string("layer = \"advection\"\nsettings = ") + settings),
+                           errors::bad_value, {"deck.toml:5:", "'model.layers'", "settings"}))
+        << settings;
+  }
+  EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\nsettings = { speed = 1 }")),
+                         errors::key_without_effect, {"deck.toml:5:", "'settings'", "\"custom\""}));
 }
 
 TEST(Layers, OfAnotherTypeThanAChainAreToldWhoseTheyAre) {

@@ -12,7 +12,7 @@
 #include "model/scribbling_gemm.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "support/device_values.hpp"
 #include "support/rounding.hpp"
 

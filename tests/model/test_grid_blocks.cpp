@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "../../apps/custom_layer/advection.hpp"
 #include "model/guarded_block.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/model/layers/activation/activation_block.hpp"
@@ -24,7 +25,7 @@ const GridShape grid{.extent = {1, 4, 6}, .channels = 6};
 
 struct Case {
   const char* name;
-  std::function<std::unique_ptr<Block>()> make;
+  std::function<std::unique_ptr<const Block>()> make;
   double tolerance;  // relative; for a linear forward pass only float's rounding
 };
 void PrintTo(const Case& test, std::ostream* out) {
@@ -47,7 +48,7 @@ std::vector<float> distinct_values(std::int64_t count) {
 }
 
 TEST_P(GridBlocks, GradientsAgreeWithDifferencesAlongRandomDirections) {
-  const std::unique_ptr<Block> block = GetParam().make();
+  const std::unique_ptr<const Block> block = GetParam().make();
   test::GuardedBlock memory(*block, rows, true);
   const std::vector<float> x = distinct_values(memory.input().size());
   const std::vector<float> dy = test::drawn_values(memory.output_gradient().size(), 7);
@@ -100,6 +101,11 @@ std::function<std::unique_ptr<Block>()> maker(const OptionsOfBlock& options) {
 
 const PoolShape windows{.input = grid, .window = {1, 3, 2}, .stride = {1, 2, 2}, .padding = {0, 1, 0}};
 
+/// The layer of apps/custom_layer, on a line of the grid's columns.
+std::unique_ptr<const Block> advection() {
+  return Advection().make({.name = "a", .shape = {24, 6}, .settings = {}}).block;
+}
+
 const MarginShape margins{.inner = grid, .outer = {1, 7, 8}, .before = {0, 2, 1}};
 const MarginShape inside{.inner = {{1, 2, 5}, 6}, .outer = grid.extent, .before = {0, 1, 0}};
 
@@ -112,6 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"crop",
              maker<MarginBlock>(MarginOptions{.name = "c", .change = MarginChange::crop, .shape = inside}),
              2e-3},
+        Case{"advection", advection, 2e-3},
         Case{"coordinates", maker<CoordinatesBlock>(CoordinatesOptions{.name = "x", .grid = grid, .axes = 2}),
              2e-3},
         Case{"max pool", maker<PoolBlock>(PoolOptions{.name = "p", .pool = PoolType::max, .shape = windows}),

@@ -1,5 +1,5 @@
 // Lookup of a stage's tensors by the names of its parameters.
-#include "mylos/model/block/parameter_tensors.hpp"
+#include "mylos/model/parameter_tensors.hpp"
 
 #include <gtest/gtest.h>
 

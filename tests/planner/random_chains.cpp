@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 
 namespace mylos::test {
 

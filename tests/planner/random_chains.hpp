@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <random>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos::test {

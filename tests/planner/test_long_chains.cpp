@@ -1,7 +1,7 @@
 // Plans of chains of hundreds of blocks.
 #include <gtest/gtest.h>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/planner/plan.hpp"

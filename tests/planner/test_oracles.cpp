@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "exhaustive_search.hpp"
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/rotor.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"

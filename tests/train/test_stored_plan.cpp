@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/planner/lists.hpp"

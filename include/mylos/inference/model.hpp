@@ -33,6 +33,7 @@
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/inference/array_view.hpp"
 #include "mylos/inference/input_check.hpp"
+#include "mylos/model/layers.hpp"
 
 namespace mylos {
 
@@ -64,6 +65,8 @@ struct LoadOptions {
   /// The shape of a sample on a different grid from that of training: extents, then channels. Empty: that of
   /// training. Layers with weights for each point of a grid (dense) support only the training grid.
   std::vector<std::int64_t> shape = {};
+  /// The layers that the program brings (custom_layer.hpp).
+  CustomLayers custom_layers = {};
 };
 
 /// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +37,8 @@ enum class LayerKind {
   branch,
   coordinates,
   pad,
-  crop
+  crop,
+  custom
 };
 
 /// What is known of a kind of layer from the deck alone.
@@ -72,7 +75,8 @@ inline constexpr LayerTraits layer_traits[] = {
     {.name = "branch", .restarts = true},
     {.name = "coordinates", .needs_grid = true},
     {.name = "pad", .needs_grid = true, .keeps_channels = true},
-    {.name = "crop", .needs_grid = true, .keeps_channels = true}};
+    {.name = "crop", .needs_grid = true, .keeps_channels = true},
+    {.name = "custom"}};
 
 [[nodiscard]] constexpr const LayerTraits& traits_of(LayerKind kind) {
   return layer_traits[static_cast<std::size_t>(kind)];
@@ -94,6 +98,10 @@ enum class NormOver { micro_batch, ranks };
 
 /// The interpolation of `upsample` between points.
 enum class Between { nearest, linear };
+
+class CustomLayer;
+/// The layers of a program (custom_layer.hpp).
+using CustomLayers = std::vector<std::shared_ptr<const CustomLayer>>;
 
 /// The options of one layer. A layer applies its kind's operation, then `norm`, `activation` and `dropout`.
 struct LayerOptions {
@@ -122,7 +130,9 @@ struct LayerOptions {
   bool gated = false;               // add: a trained factor for each channel of the layer to read
   std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all
   std::string like = {};            // crop: the layer whose grid the result has, centred; "input" as above
-  std::int64_t repeat = 1;          // copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::string custom = {};          // custom: the layer's name in the program (CustomLayer::name())
+  std::map<std::string, double> settings = {};  // custom: what the deck sets for it
+  std::int64_t repeat = 1;                      // copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };

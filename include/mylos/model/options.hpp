@@ -110,6 +110,7 @@ struct ModelOptions {
   // chain
   std::vector<LayerOptions> chain = {};  // in their order
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
+  CustomLayers custom_layers = {};       // of the program; no key sets them
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
 

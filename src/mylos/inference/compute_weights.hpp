@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/model/network/forward_pass.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/context.hpp"

@@ -1,6 +1,7 @@
 #include "mylos/inference/packed_weights.hpp"
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
+#include "mylos/model/block/block_product.hpp"
 
 namespace mylos {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

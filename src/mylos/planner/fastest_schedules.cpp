@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 
 namespace mylos {
 namespace {

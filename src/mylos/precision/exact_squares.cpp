@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/timed.hpp"
 #include "mylos/kernels/launch/launch.hpp"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

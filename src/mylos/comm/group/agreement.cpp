@@ -3,7 +3,7 @@
 #include <bit>
 #include <vector>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/each_index.hpp"
 #include "mylos/base/error.hpp"

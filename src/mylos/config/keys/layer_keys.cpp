@@ -35,6 +35,32 @@ activation = "relu"
 kind = "dense"        # outputs: the number of classes or targets
 ```)";
 
+constexpr double max_setting = 3e38;  // blocks compute in float
+
+/// Numbers by name. An empty table is not written.
+ValueType<std::map<std::string, double>> settings_type() {
+  const ValueType<double> number = number_type({-max_setting, true, max_setting, true});
+  return {"table of numbers",
+          "a ",
+          {},
+          [read = number.read](std::map<std::string, double>& target, const Value& value) -> Found {
+            const auto* table = std::get_if<Value::Table>(&value.held);
+            if (table == nullptr) return describe(value);
+            for (const NamedValue& each : *table) {
+              if (!is_name(each.name)) return fmt::format("a table with the name \"{}\"", each.name);
+              if (read(target[each.name], each.value))
+                return fmt::format("a table whose '{}' is {}", each.name, describe(each.value));
+            }
+            return std::nullopt;
+          },
+          [write = number.write](const std::map<std::string, double>& settings) -> std::optional<Value> {
+            if (settings.empty()) return std::nullopt;
+            Value::Table table;
+            for (const auto& [name, value] : settings) table.push_back({name, *write(value)});
+            return Value{std::move(table)};
+          }};
+}
+
 }  // namespace
 
 void add_layer_keys(Key& layers) {
@@ -56,7 +82,7 @@ void add_layer_keys(Key& layers) {
   keys.optional_integer("outputs", &LayerOptions::outputs, {1, max_width}, "",
                         "dense: units; for the last layer the default is the number that the data require. "
                         "conv, spectral: channels. Otherwise required.")
-      .limit(of_kinds({dense, conv, spectral}));
+      .limit(of_kinds({dense, conv, spectral, custom}));
   keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv, spectral}));
   keys.add("kernel", &LayerOptions::kernel, axes_type(integer_type({1, max_kernel})),
            "Points along each axis.")
@@ -114,6 +140,14 @@ void add_layer_keys(Key& layers) {
             "The earlier layer whose grid the result has; the crop takes the middle of its input. \"input\": "
             "the network's input. Required.")
       .limit(of_kinds({crop}));
+  keys.text("layer", &LayerOptions::custom, is_name, "name",
+            "A layer of the program that reads the deck, by its name there "
+            "(docs/how-to/custom-layers.md). Required.")
+      .limit(of_kinds({custom}))
+      .require();
+  keys.add("settings", &LayerOptions::settings, settings_type(),
+           "Numbers that the program's layer reads, by the names that it gives them: `{ speed = 0.5 }`.")
+      .limit(of_kinds({custom}));
   Key& norm_type = keys.choice("norm", &LayerOptions::norm,
                                names_of({NormType::none, NormType::layernorm, NormType::rmsnorm,
                                          NormType::groupnorm, NormType::batchnorm}),

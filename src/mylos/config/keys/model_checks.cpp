@@ -91,7 +91,7 @@ class ModelChecks : DeckMistakes {
                        model.channels.size(), max_layers));
     }
     require_layers({"model.channels"});
-    constexpr auto groups = LayerOptions{}.norm_groups;
+    const auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
       fail(errors::keys_conflict, {"model.type", "model.norm", "model.channels"},

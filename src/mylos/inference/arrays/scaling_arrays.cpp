@@ -1,7 +1,7 @@
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/base/pieces.hpp"
 
 namespace mylos {
 namespace {

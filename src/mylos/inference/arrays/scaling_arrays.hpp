@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 

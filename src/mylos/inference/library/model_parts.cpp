@@ -73,7 +73,7 @@ CallOfThread::CallOfThread(const Execution& exec, const Model::Parts& model, con
 
 ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
     : reader(ranks, path, ReadableKinds::all) {
-  network = read_stored_network(reader);
+  network = read_stored_network(reader, NetworkKinds::numbers, options.custom_layers);
   engines = make_engines(usable_here(network.options.kernels));
   move_to_grid(network, options.shape, [&](const Chain& chain, std::size_t scaling_bytes) {
     require_free_memory(path, inference_layout(chain, *engines, 1).bytes + scaling_bytes);

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {

@@ -151,19 +151,21 @@ void complete_by_file(const CheckpointReader& reader, StoredNetwork& network) {
   set_chain(network);
 }
 
-StoredNetwork read_unsized_network(const CheckpointReader& reader) {
+StoredNetwork read_unsized_network(const CheckpointReader& reader, const CustomLayers& custom) {
   StoredNetwork network;
   network.path = reader.path();
   network.step = reader.header().step;
   run_on_all(reader.ranks(), [&] { network.options = stored_options(reader); });
+  network.options.model.custom_layers = custom;
   network.training = read_stored_data(reader);
   network.calibration = read_calibration(reader);
   run_on_all(reader.ranks(), [&] { network.samples = stored_samples(reader); });
   return network;
 }
 
-StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds kinds) {
-  StoredNetwork network = read_unsized_network(reader);
+StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds kinds,
+                                  const CustomLayers& custom) {
+  StoredNetwork network = read_unsized_network(reader, custom);
   run_on_all(reader.ranks(), [&] {
     require_kind(reader, network, kinds);
     complete_by_file(reader, network);

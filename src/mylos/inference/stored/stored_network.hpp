@@ -40,11 +40,13 @@ struct StoredNetwork {
 enum class NetworkKinds { numbers, tokens, numbers_and_tokens };
 
 /// All ranks. Reads all of it. Throws Error (bad_input) on all ranks for networks of other kinds, and where
-/// the parts of the file do not fit each other.
+/// the parts of the file do not fit each other. `custom`: the layers of the program.
 [[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader,
-                                                NetworkKinds kinds = NetworkKinds::numbers);
+                                                NetworkKinds kinds = NetworkKinds::numbers,
+                                                const CustomLayers& custom = {});
 /// All ranks. Reads it without the sizes that the deck left to its data, and so without chain and shapes.
-[[nodiscard]] StoredNetwork read_unsized_network(const CheckpointReader& reader);
+[[nodiscard]] StoredNetwork read_unsized_network(const CheckpointReader& reader,
+                                                 const CustomLayers& custom = {});
 
 // For this process alone:
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 
 #if defined(MYLOS_KERNELS_ATTENTION_BACKWARD_MEMORY_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "mylos/base/device/parallel_region.hpp"
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/base/vector/vector_targets.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention/attention_by_library.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"
 #include "mylos/kernels/attention/attention_score_rows.hpp"

@@ -2,8 +2,8 @@
 // processes a few heads at a time, so that the probabilities in the workspace stay bounded.
 #include <algorithm>
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"
 #include "mylos/kernels/attention/attention_ways.hpp"
 #include "mylos/kernels/launch/math.hpp"

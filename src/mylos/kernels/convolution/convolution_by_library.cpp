@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"

@@ -1,7 +1,7 @@
 // GEMMs of gathered rows, some rows at a time: target[point] = W (what the point's taps see) + bias.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/kernels/grid/grid_gather.hpp"
 

@@ -1,9 +1,9 @@
 #include "mylos/kernels/grid/pooling.hpp"
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/grid/pool_stages.hpp"
 
 namespace mylos {

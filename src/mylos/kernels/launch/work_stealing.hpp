@@ -8,7 +8,7 @@
 #include <atomic>
 #include <new>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 

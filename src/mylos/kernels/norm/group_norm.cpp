@@ -1,8 +1,8 @@
 #include "mylos/kernels/norm/group_norm.hpp"
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/norm/point_norm.hpp"
 
 namespace mylos {

@@ -1,7 +1,7 @@
 #include "mylos/kernels/pointwise/embedding.hpp"
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 #include "mylos/kernels/pointwise/dropout_mask.hpp"
 #include "mylos/kernels/pointwise/sorted_tokens.hpp"

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/launch/lanes_row.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"

@@ -1,6 +1,7 @@
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
+#include "mylos/model/block/block_product.hpp"
 
 namespace mylos {
 
@@ -14,6 +15,10 @@ BlockCost elementwise_cost(const Signature& signature, std::int64_t rows) {
           .variants = {{.name = "all"}},
           .forward_flops = flops,
           .backward_flops = flops};
+}
+
+std::vector<BlockProduct> Block::products(std::int64_t /*rows*/) const {
+  return {};
 }
 
 }  // namespace mylos

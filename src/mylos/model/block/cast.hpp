@@ -1,7 +1,7 @@
 // Casts between types: a block whose compute type differs from its input's type works on a copy.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

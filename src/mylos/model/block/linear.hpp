@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/model/block/block_product.hpp"
 #include "mylos/model/block/residual_branch.hpp"
 
 namespace mylos {

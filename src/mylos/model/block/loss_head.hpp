@@ -10,7 +10,8 @@
 #include <span>
 
 #include "mylos/kernels/grid/grid_shape.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
+#include "mylos/model/block/block_product.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

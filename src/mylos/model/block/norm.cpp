@@ -1,6 +1,6 @@
 #include "mylos/model/block/norm.hpp"
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/norm/layernorm.hpp"
 #include "mylos/kernels/norm/rmsnorm.hpp"
 

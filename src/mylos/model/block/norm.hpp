@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mylos/kernels/norm/residual_sum.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

@@ -2,7 +2,7 @@
 // another type.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/norm.hpp"
 

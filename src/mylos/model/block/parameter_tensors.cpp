@@ -1,4 +1,4 @@
-#include "mylos/model/block/parameter_tensors.hpp"
+#include "mylos/model/parameter_tensors.hpp"
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"

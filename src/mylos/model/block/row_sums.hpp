@@ -1,7 +1,7 @@
 // RowSums: the per-row results of a loss in the workspace, before they are summed.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "mylos/model/block/loss_head.hpp"
 

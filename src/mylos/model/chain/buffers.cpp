@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain/chain.hpp"

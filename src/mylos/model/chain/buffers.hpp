@@ -14,8 +14,8 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/memory_entry.hpp"
 #include "mylos/base/execution_fwd.hpp"
-#include "mylos/model/block/buffer_spec.hpp"
-#include "mylos/model/block/parameter_tensors.hpp"
+#include "mylos/model/buffer_spec.hpp"
+#include "mylos/model/parameter_tensors.hpp"
 
 namespace mylos {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mylos/kernels/grid/grid_shape.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/chain/skips.hpp"
 #include "mylos/model/options.hpp"

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
@@ -19,6 +21,24 @@ void require_countable(const Signature& signature, std::int64_t rows) {
               fmt::format("layer '{}': {} rows of {} numbers exceed every memory.budget; use a smaller "
                           "data.micro_batch, or a smaller layer",
                           signature.name, rows, widest));
+}
+
+/// Refuses a cost that no arena can be laid out by: the blocks of a program's layers state it too.
+BlockCost checked_cost(const Block& block, const Engines& engines, std::int64_t rows) {
+  BlockCost cost = block.cost(engines, rows);
+  std::vector<std::size_t> bytes{cost.output_bytes, cost.forward_workspace};
+  for (const SavedVariant& variant : cost.variants)
+    bytes.insert(bytes.end(), {variant.saved_bytes, variant.backward_workspace});
+  const bool is_aligned =
+      std::all_of(bytes.begin(), bytes.end(), [](std::size_t each) { return aligned_bytes(each) == each; });
+  if (is_aligned && !cost.variants.empty() && cost.output_bytes == output_bytes(block.signature(), rows))
+    return cost;
+  fail_input(
+      errors::bad_call,
+      "layer '{}' states a cost with {} variants and {} bytes of output; it needs a variant or more, the "
+      "{} bytes of output_bytes(), and multiples of {} bytes in all",
+      block.signature().name, cost.variants.size(), cost.output_bytes, output_bytes(block.signature(), rows),
+      arena_alignment);
 }
 
 /// The rates of the machine in one type.
@@ -97,7 +117,7 @@ ChainCost chain_cost(const Chain& chain, const Engines& engines, std::int64_t ro
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
     const Block& block = *chain.blocks[i];
     require_countable(block.signature(), rows);
-    cost.blocks.push_back(stage_cost(block, block.cost(engines, rows), rows, rates));
+    cost.blocks.push_back(stage_cost(block, checked_cost(block, engines, rows), rows, rates));
     cost.blocks.back().skip = chain.skip_of(i);
   }
   require_countable(chain.head->signature(), rows);

@@ -1,6 +1,7 @@
 // The GEMMs of a chain, by stage.
 #pragma once
 
+#include "mylos/model/block/block_product.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {

@@ -52,7 +52,7 @@ BlockTypes GrowingChain::types() const {
   return {precision_, accumulates_, chain_.blocks.empty() ? entry_type_ : last_.type};
 }
 
-void GrowingChain::append(std::unique_ptr<Block> block, const GridShape& grid, std::size_t axes,
+void GrowingChain::append(std::unique_ptr<const Block> block, const GridShape& grid, std::size_t axes,
                           std::size_t skip) {
   if (chain_.blocks.size() == max_blocks) refuse(errors::too_large, "is beyond {} blocks", max_blocks);
   const std::string& name = block->signature().name;

@@ -49,6 +49,7 @@ class GrowingChain {
   [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
   [[nodiscard]] BlockTypes types() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] const ModelOptions& model() const { return model_; }
   /// Returns whether the next block is the first one, and needs no gradient of its input.
   [[nodiscard]] bool is_first() const { return chain_.blocks.empty() && !chain_.input_gradients; }
   /// Returns `outputs`, or where it is 0 the number that the data require.
@@ -67,10 +68,10 @@ class GrowingChain {
   }
 
   /// Appends a block whose output has this grid and number of axes, and which also reads the boundary `skip`.
-  void append(std::unique_ptr<Block> block, const GridShape& grid, std::size_t axes,
+  void append(std::unique_ptr<const Block> block, const GridShape& grid, std::size_t axes,
               std::size_t skip = no_skip);
   /// Appends a block whose output has as many axes as its input.
-  void append(std::unique_ptr<Block> block, const GridShape& grid) {
+  void append(std::unique_ptr<const Block> block, const GridShape& grid) {
     append(std::move(block), grid, last_.axes);
   }
 

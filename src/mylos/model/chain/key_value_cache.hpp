@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {

@@ -26,5 +26,6 @@ void append_branch(GrowingChain& network, const LayerOptions& layer);
 void append_coordinates(GrowingChain& network, const LayerOptions& layer);
 void append_padding(GrowingChain& network, const LayerOptions& layer);
 void append_crop(GrowingChain& network, const LayerOptions& layer);
+void append_custom(GrowingChain& network, const LayerOptions& layer);
 
 }  // namespace mylos

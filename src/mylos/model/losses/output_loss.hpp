@@ -5,7 +5,7 @@
 // micro-batch to the next, and the loss would depend on how a batch is split.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/pointwise/field_loss.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"

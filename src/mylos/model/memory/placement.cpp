@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/model/memory/transient_depths.hpp"
 
 namespace mylos {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/model/block/block.hpp"
+#include "mylos/kernels/options.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/onnx/onnx_boundary.hpp"
 
 namespace mylos {

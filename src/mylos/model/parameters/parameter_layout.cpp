@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/model/parameters/sharded_gradients.hpp"

@@ -1,7 +1,7 @@
 // Sharded masters: the offsets of a rank's slices in a layout, and those of the compute weights of all ranks.
 #pragma once
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/rollout.hpp"
 

@@ -12,7 +12,7 @@
 // Nothing is saved besides input and skip; the workspace holds the targets of the copy's step.
 #pragma once
 
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/rollout/copy_loss.hpp"
 #include "mylos/model/rollout/feedback_kernels.hpp"
 

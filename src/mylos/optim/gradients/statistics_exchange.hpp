@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/model/block/sums_over_ranks.hpp"
+#include "mylos/model/sums_over_ranks.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
 #include "mylos/optim/update/health_ring.hpp"
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/optim/update/update_pass.hpp"
 

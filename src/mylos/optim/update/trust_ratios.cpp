@@ -1,6 +1,6 @@
 #include "mylos/optim/update/trust_ratios.hpp"
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/each_index.hpp"
 #include "mylos/kernels/launch/launch.hpp"

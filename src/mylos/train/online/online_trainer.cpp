@@ -87,7 +87,9 @@ Options checked(const Options& given) {
   require_online(given);
   Options options = given;
   if (options.data.shape.empty()) options.data.shape = options.model.shape;
-  return read_deck(resolve(options), "the options", {}).options;
+  Options read = read_deck(resolve(options), "the options", {}).options;
+  read.model.custom_layers = given.model.custom_layers;
+  return read;
 }
 
 /// On all ranks, or an Error: a communicator is made only by options that are in order.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/runs.hpp"

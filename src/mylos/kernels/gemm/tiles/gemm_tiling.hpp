@@ -1,7 +1,7 @@
 // The division of a GEMM on hosts into tasks whose operands stay in the private caches of a core.
 #pragma once
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/kernels/launch/work_stealing.hpp"
 

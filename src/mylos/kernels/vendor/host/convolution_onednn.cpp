@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "mylos/base/device/parallel_region.hpp"
-#include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/base/errors/machine.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
 #include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"

@@ -3,7 +3,7 @@
 
 #include <dnnl.hpp>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos::onednn {

@@ -5,7 +5,7 @@
 #include <KokkosBlas3_gemm.hpp>
 #include <array>
 
-#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"

@@ -7,7 +7,7 @@
 // is saved.
 #pragma once
 
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

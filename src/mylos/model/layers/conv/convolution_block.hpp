@@ -8,7 +8,7 @@
 
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

@@ -8,7 +8,7 @@
 // columns of y's. Nothing is saved.
 #pragma once
 
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {

@@ -9,7 +9,7 @@
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
 #include "mylos/model/layers/pool/pool_block.hpp"
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/region.hpp"
 
 namespace mylos {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "mylos/kernels/grid/pooling.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

@@ -1,6 +1,6 @@
 #include "mylos/model/layers/transformer/embedding.hpp"
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/pointwise/embedding.hpp"
 #include "mylos/model/block/token_dropout.hpp"

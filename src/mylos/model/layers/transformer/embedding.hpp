@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

@@ -24,6 +24,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
+#include "mylos/model/block/block_product.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/linear.hpp"
 #include "mylos/model/block/token_dropout.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mylos/kernels/grid/upsample.hpp"
-#include "mylos/model/block/block.hpp"
+#include "mylos/model/block.hpp"
 
 namespace mylos {
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "mylos/model/block/block_product.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/tables/plan_table.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

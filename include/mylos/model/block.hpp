@@ -18,11 +18,11 @@
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/engines/engines.hpp"
-#include "mylos/model/block/buffer_spec.hpp"
-#include "mylos/model/block/parameter_tensors.hpp"
-#include "mylos/model/block/signature.hpp"
-#include "mylos/model/block/sums_over_ranks.hpp"
+#include "mylos/kernels/engines.hpp"
+#include "mylos/model/buffer_spec.hpp"
+#include "mylos/model/parameter_tensors.hpp"
+#include "mylos/model/signature.hpp"
+#include "mylos/model/sums_over_ranks.hpp"
 
 namespace mylos {
 
@@ -77,18 +77,11 @@ struct BlockCost {
 /// Returns the cost of a block that computes each output from few values and saves nothing.
 [[nodiscard]] BlockCost elementwise_cost(const Signature& signature, std::int64_t rows);
 
-/// A GEMM that a block computes for each micro-batch.
-struct BlockProduct {
-  std::string linear;  // the block's linear map, "qkv"; empty if the block has only one
-  GemmProblem problem;
-  std::int64_t times = 1;  // per micro-batch
-  bool has_bias = false;   // of a weight's gradient: that of a bias is computed with it
-};
-
 class Convolution;
 class SpectralConvolution;
 class KeyValueCache;
 class OnnxLayer;
+struct BlockProduct;
 struct RolloutStep;
 
 /// The inputs that all operations of a step share.
@@ -160,7 +153,7 @@ class Block {
   [[nodiscard]] virtual const SpectralConvolution* spectral() const { return nullptr; }
   [[nodiscard]] virtual BlockCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of forward and backward, without recomputation.
-  [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
+  [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t rows) const;
 
   /// Returns the norm with which forward begins in this memory, if it begins with one and does not cast its
   /// input.
