@@ -1,6 +1,6 @@
 """The outputs of an ONNX file in ONNX Runtime, by batches of several sizes, after onnx's checker has read it.
 
-usage: onnx_outputs.py MODEL.onnx INPUTS.npy OUTPUTS.npz
+usage: onnx_outputs.py MODEL.onnx INPUTS.npy OUTPUTS.npz [MODEL.onnx INPUTS.npy OUTPUTS.npz ...]
 
 OUTPUTS: batch1, batch2, batch7 of the first output, NAME-batch1 ... of others and, as the file says them, names
 """
@@ -29,4 +29,5 @@ def main(path, inputs, outputs):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for first in range(1, len(sys.argv), 3):
+        main(*sys.argv[first:first + 3])

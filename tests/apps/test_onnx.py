@@ -35,10 +35,14 @@ def interpreter():
     return python if found else None
 
 
-def runtime_outputs(command, python, model, inputs):
-    numpy.save(command.folder / "rows.npy", inputs)
-    subprocess.run([python, SCRIPT, model, "rows.npy", "outputs.npz"], cwd=command.folder, check=True, env=environment())
-    return dict(numpy.load(command.folder / "outputs.npz"))
+def runtime_outputs(command, python, inputs_by_model):
+    """By file. One process computes all, as importing ONNX Runtime takes longer than a network does."""
+    words = []
+    for model, inputs in inputs_by_model.items():
+        numpy.save(command.folder / f"{model}.npy", inputs)
+        words += [model, f"{model}.npy", f"{model}.npz"]
+    subprocess.run([python, SCRIPT, *words], cwd=command.folder, check=True, env=environment())
+    return {model: dict(numpy.load(command.folder / f"{model}.npz")) for model in inputs_by_model}
 
 
 def require_close(name, found, expected, tolerance):
@@ -50,29 +54,35 @@ def require_close(name, found, expected, tolerance):
 
 
 def check_numbers(command, python):
+    variants = {"": ([], TOLERANCE), "-21": (["--opset", "21"], TOLERANCE), "-half": (["--type", "fp16"], HALF_TOLERANCE)}
+    inputs, expected, deviations = {}, {}, {}
     for name in NETWORKS:
-        inputs = write_deck(command.folder, name)
+        rows = write_deck(command.folder, name)
         command.must("train", f"{name}.toml")
         run, model = f"runs/{name}", f"{name}.onnx"
         said = command.must("export", run, model).stdout
         assert said.startswith(f"{model}: ONNX graph of step 6 in fp32, opset 17, "), said
         command.must("predict", run, f"{name}-data.h5", "predicted.h5")
         with h5py.File(command.folder / "predicted.h5") as file:
-            expected = file["outputs"][()]
-            deviations = file["standard_deviation"][()] if "standard_deviation" in file else None
-        for options, tolerance in (([], TOLERANCE), (["--opset", "21"], TOLERANCE), (["--type", "fp16"], HALF_TOLERANCE)):
-            command.must("export", run, model, *options)
-            if python is None:
-                continue
-            found = runtime_outputs(command, python, model, inputs)
+            expected[name] = file["outputs"][()]
+            deviations[name] = file["standard_deviation"][()] if "standard_deviation" in file else None
+        for variant, (options, _) in variants.items():
+            command.must("export", run, f"{name}{variant}.onnx", *options)
+            inputs[f"{name}{variant}.onnx"] = rows
+    if python is None:
+        return
+    outputs = runtime_outputs(command, python, inputs)
+    for name in NETWORKS:
+        for variant, (options, tolerance) in variants.items():
+            found = outputs[f"{name}{variant}.onnx"]
             assert list(found["ports"]) == ["inputs", "outputs", *(["standard_deviation"] if name.startswith("sure") else [])], found["ports"]
             metadata = dict(zip(found["keys"], found["values"]))
             assert metadata["mylos.run"] == name and metadata["mylos.step"] == "6", metadata
-            assert metadata["mylos.digest"].encode() in last_checkpoint(command, run).read_bytes()[:512], metadata
-            require_close(f"{name} {' '.join(options)}", found, expected, tolerance)
+            assert metadata["mylos.digest"].encode() in last_checkpoint(command, f"runs/{name}").read_bytes()[:512], metadata
+            require_close(f"{name} {' '.join(options)}", found, expected[name], tolerance)
             if name.startswith("sure"):
                 beside = {key.removeprefix("standard_deviation-"): value for key, value in found.items() if "standard_deviation-" in key}
-                require_close(f"{name}, deviations {' '.join(options)}", beside, deviations, tolerance)
+                require_close(f"{name}, deviations {' '.join(options)}", beside, deviations[name], tolerance)
 
 
 def check_tokens(command, python, program):
@@ -87,13 +97,16 @@ def check_tokens(command, python, program):
         subprocess.run([program, last_checkpoint(command, name), "tokens.bin", "logits.bin"], cwd=command.folder,
                        env=environment(), check=True)
         logits = numpy.fromfile(command.folder / "logits.bin", numpy.float32).reshape(*tokens.shape, -1)[..., :28]
-        for length, tolerance, options in ((16, TOLERANCE, []), (5, TOLERANCE, []), (16, HALF_TOLERANCE, ["--type", "fp16"])):
-            command.must("export", name, f"{name}.onnx", *options)
-            if python is None:
-                continue
-            found = runtime_outputs(command, python, f"{name}.onnx", tokens[:, :length].astype(numpy.int64))
+        command.must("export", name, f"{name}-few.onnx")
+        command.must("export", name, f"{name}-half.onnx", "--type", "fp16")
+        if python is None:
+            continue
+        cases = {f"{name}.onnx": (16, TOLERANCE), f"{name}-few.onnx": (5, TOLERANCE), f"{name}-half.onnx": (16, HALF_TOLERANCE)}
+        outputs = runtime_outputs(command, python, {model: tokens[:, :length].astype(numpy.int64) for model, (length, _) in cases.items()})
+        for model, (length, tolerance) in cases.items():
+            found = outputs[model]
             assert list(found["ports"]) == ["tokens", "logits"], found["ports"]
-            require_close(f"{name}, {length} tokens {' '.join(options)}", found, logits[:, :length], tolerance)
+            require_close(f"{model}, {length} tokens", found, logits[:, :length], tolerance)
     (command.folder / "few.bin").write_bytes(tokens[0, :5].tobytes())
     for checkpoint, file, part in ((last_checkpoint(command, name), "few.bin", "few.bin: has 5 tokens"),
                                    (last_checkpoint(command, "runs/mlp"), "tokens.bin", "is no GPT")):
@@ -123,7 +136,7 @@ def check_arrays(command, python):
     if python is None:
         return
     inputs = numpy.stack([numpy.stack([u[t], v[t], u[t + 1], v[t + 1], mask], -1) for t in range(10)])
-    found = runtime_outputs(command, python, "arrays.onnx", inputs)
+    found = runtime_outputs(command, python, {"arrays.onnx": inputs})["arrays.onnx"]
     metadata = dict(zip(found["keys"], found["values"]))
     assert metadata["mylos.input_names"] == "u(t-1)\nv(t-1)\nu(t)\nv(t)\nmask", metadata
     assert metadata["mylos.target_names"] == "u\nv", metadata
@@ -141,7 +154,8 @@ def check_average(command, python):
     if python is None:
         return
     with h5py.File(command.folder / "predicted.h5") as file:
-        require_close("average", runtime_outputs(command, python, "kept.onnx", inputs), file["outputs"][()], TOLERANCE)
+        found = runtime_outputs(command, python, {"kept.onnx": inputs})["kept.onnx"]
+        require_close("average", found, file["outputs"][()], TOLERANCE)
     command.must_refuse(["export", "runs/mlp", "x.onnx", "--average"], "no-average", "optimizer.average")
 
 
