@@ -18,7 +18,7 @@ STEPS = 16
 SETTINGS = [ADAPT, f"precision.adaptation.steps={STEPS}"]
 GPT = gpt_deck(run=dict(steps=24, log_every=4), data=dict(batch=8), schedule=dict(type="cosine"), checkpoint=dict(every=8))
 LARGE = deck_text(run=dict(name="large", steps=12), data=dict(train="wide.h5", batch=256),
-                  model=dict(type="mlp", hidden=[2048, 2048], loss="mse"), optimizer=dict(lr=1e-4))
+                  model=dict(type="mlp", hidden=[1024, 1024], loss="mse"), optimizer=dict(lr=1e-4))
 
 
 def decision(command, folder):
@@ -114,6 +114,7 @@ def check_small_and_large(command):
         command.must("train", "large.toml", ADAPT, "precision.adaptation.steps=8", 'precision.adaptation.types=["fp32","bf16"]',
                      "run.steps=4", f"run.folder=large-{ranks}", ranks=ranks)
         kept = decision(command, f"large-{ranks}")
+        require_rule(kept["text"], kept["compute"])
         times, _ = measured(kept["text"])
         if times["bf16"] < 0.85 * times["fp32"]:
             assert kept["compute"] == "bf16", kept["text"]
@@ -124,7 +125,7 @@ def check_data_too_large_for_half(command):
     """A type that has no room for the data is left out, and said to be."""
     rows = numpy.random.default_rng(2).standard_normal((96, 6), dtype=numpy.float32)
     write_data(command.folder / "vast.h5", inputs=rows * numpy.float32(1e6), targets=rows[:, :2])
-    deck = LARGE.replace("wide.h5", "vast.h5").replace("256", "48").replace("[2048, 2048]", "[16]")
+    deck = LARGE.replace("wide.h5", "vast.h5").replace("256", "48").replace("[1024, 1024]", "[16]")
     command.write("vast.toml", deck)
     command.must("train", "vast.toml", ADAPT, "run.steps=2", "run.folder=vast")
     kept = decision(command, "vast")
@@ -154,7 +155,7 @@ def check_other_beginnings(command):
     """One candidate is taken as it is; float that does not fit is left out; a trial's data errors are the run's."""
     said = command.must("train", "deck.toml", ADAPT, 'precision.adaptation.types=["fp16"]', "run.folder=one").stdout
     assert "comparing" not in said and decision(command, "one")["compute"] == "fp16"
-    for said in (command.must("train", "deck.toml", ADAPT, "--check").stdout, command.must("plan", "deck.toml", ADAPT).stdout):
+    for said in (command.must("train", "deck.toml", ADAPT, "--check").stdout, command.plan("deck.toml", ADAPT).stdout):
         assert "precision.adapt: a run that begins afresh chooses its type" in said, said
     command.must_refuse(["train", "deck.toml", ADAPT, "memory.budget=1 MiB", "run.folder=none"], "does-not-fit", "1 MiB", code=3)
     assert not (command.folder / "none/checkpoints").exists()
