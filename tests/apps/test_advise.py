@@ -92,7 +92,7 @@ def check_tokens(command):
 def check_budgets(command):
     """What does not fit is no end; nothing that fits is one."""
     command.write("net.toml", MLP)
-    arguments = ["net.toml", "data.batch=4096", "model.hidden=[512, 512, 512, 512, 512, 512, 512, 512]", "--json",
+    arguments = ["net.toml", "data.batch=4096", f"model.hidden={8 * [192]}", "--json",
                  "memory.recompute=none"]
     plans = {compute: command.json("plan", *arguments, "memory.times=model",
                                    f"precision.compute={compute}") for compute in ("fp32", "bf16")}
