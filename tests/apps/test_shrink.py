@@ -52,7 +52,7 @@ def check_bits(command, deck, ranks, micro_batch):
     """Refused, shrunk, and as one that gives the micro-batch; stopped and restarted."""
     name = f"{deck.removesuffix('.toml')}-{ranks}"
     budget = budget_for(command, deck, ranks, micro_batch)
-    train = ["train", deck, budget]
+    train = ["train", deck, budget, "run.steps=2"]
     command.must_refuse([*train, f"run.folder={name}-refused"], "does-not-fit", "memory.budget = ", ranks=ranks, code=3)
 
     output = command.must(*train, SHRINK, f"run.folder={name}-shrunk", ranks=ranks).stdout
@@ -71,15 +71,17 @@ def check_bits(command, deck, ranks, micro_batch):
     assert rows == history_without_times(command, f"{name}-shrunk")
 
     parts = [*train, SHRINK, f"run.folder={name}-parts"]
-    command.must(*parts, "--stop-after", 2, ranks=ranks, code=85)
+    command.must(*parts, "--stop-after", 1, ranks=ranks, code=85)
     output = command.must(*parts, "--restart", "latest", ranks=ranks).stdout
     assert f"memory.on_oom: micro-batches of {size}, not " in output and "made anew" not in output, output
     compare(given, last_checkpoint(command, f"{name}-parts"), f"{name}: restarted")
 
-    whole = ["train", deck, SHRINK, f"run.folder={name}-whole"]
+    whole = ["train", deck, "run.steps=2", SHRINK, f"run.folder={name}-whole"]
     output = command.must(*whole, ranks=ranks).stdout
     assert "memory.on_oom" not in output, output
-    for one, other in zip(rows, history_without_times(command, f"{name}-whole")):
+    others = history_without_times(command, f"{name}-whole")
+    assert len(rows) == len(others) == 2, (rows, others)
+    for one, other in zip(rows, others):
         assert abs(float(one["loss"]) - float(other["loss"])) < 0.01 * float(other["loss"]), (one, other)
     print(f"{name}: micro-batches of {size}, bitwise as given", flush=True)
 
@@ -116,8 +118,8 @@ def check_reproducible(command):
     """The micro-batch divides the batch, and a restart on other ranks keeps it, and with it the bits."""
     keys = ["run.reproducible=true", "data.batch=4096", "data.micro_batch=2048", "kernels.gemm=tiles"]  # 1024 is the next
     budget = budget_for(command, "mlp.toml", 1, 1024, *keys[:2], larger=2048)
-    run = ["train", "mlp.toml", SHRINK, *keys]
-    command.must(*run, budget, "run.folder=reproducible", "--stop-after", 2, code=85)
+    run = ["train", "mlp.toml", SHRINK, "run.steps=2", *keys]
+    command.must(*run, budget, "run.folder=reproducible", "--stop-after", 1, code=85)
     size = taken(command, "reproducible")
     assert size == 1024, size
     shutil.copytree(command.folder / "reproducible", command.folder / "reproducible-2")
