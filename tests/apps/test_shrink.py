@@ -17,7 +17,7 @@ MLP = deck_text(run=dict(name="mlp", steps=5, log_every=1), data=dict(train="sam
                 model=dict(hidden=[128] * 24, activation="gelu", dropout=0.1), precision=dict(compute="bf16"),
                 memory=dict(recompute="none", times="model"))
 GPT = deck_text(run=dict(name="gpt", steps=3, log_every=1), data=dict(train="tokens.h5", batch=24),
-                model=dict(type="gpt", layers=6, heads=4, width=128, context=256, dropout=0.1), precision=dict(compute="fp16"),
+                model=dict(type="gpt", layers=4, heads=4, width=128, context=256, dropout=0.1), precision=dict(compute="fp16"),
                 memory=dict(recompute="none", times="model"))
 BATCH = {"mlp.toml": 6144, "gpt.toml": 24}
 
