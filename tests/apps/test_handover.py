@@ -10,11 +10,11 @@ import time
 
 from small_problem import prepare
 from support.cases import run_cases
-from support.processes import finish, ranks_of, require_none_left, wait_until
+from support.processes import finish, ranks_of, require_none_left, send, wait_until
 from support.run_folders import compare, last_checkpoint
 
 DONE, BAD_INPUT, STOPPED = 0, 2, 85
-STEPS = 6000 if "--full" in sys.argv else 1500
+STEPS = 6000 if "--full" in sys.argv else 800
 CHAIN = ["train", "deck.toml", f"run.steps={STEPS}", "run.log_every=100", "run.evaluate_every=1000000",
          f"checkpoint.every={STEPS // 4}"]
 ENDLESS = ["train", "deck.toml", "run.epochs=1000000", "run.log_every=1000", "run.evaluate_every=1000000",
@@ -79,6 +79,7 @@ def check_run_that_goes_on(command, ranks):
     name = f"on-{ranks}"
     first = train_until_steps(command, name, ranks=ranks)
     ours = ranks_of(command)
+    send(signal.SIGSTOP, ours)  # its folder is in use all the same, and others have the processors
     waiting = [*ENDLESS, f"run.folder={name}", "--restart", "auto"]
     refused = command.must_refuse([*waiting, "communication.timeout=1"], "folder-in-use", f"{name}: process {ours[0]} on ", ranks=ranks)
     assert f"waiting up to 0:01 for process {ours[0]} on " in refused.stdout, refused.stdout
@@ -89,6 +90,10 @@ def check_run_that_goes_on(command, ranks):
         second.send_signal(signal.SIGTERM)
         code, _, stderr = finish(second)
         assert code == STOPPED and "asked to stop by SIGTERM while it waited" in stderr, (code, stderr)
+    history = command.folder / name / "history.csv"
+    before = history.stat().st_size
+    send(signal.SIGCONT, ours)
+    wait_until(lambda: first.poll() is not None or history.stat().st_size > before, f"{name} does not go on")
     assert first.poll() is None and ranks_of(command) == ours
     first.send_signal(signal.SIGUSR1)
     assert finish(first)[0] == STOPPED
