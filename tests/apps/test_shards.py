@@ -40,6 +40,7 @@ DEEP_NETWORKS = {
                        'precision.rules={head="fp32", "mlp*"="fp32"}'],
 }
 NETWORKS |= DEEP_NETWORKS
+SAMPLE = ("mlp-rules", "mlp-lamb", "gpt-float-head", "deep-mlp", "deep-gpt-half")
 
 
 def files(command, folder):
@@ -206,7 +207,7 @@ def set_up(command):
 
 def check_networks(command, full):
     for place, name in enumerate(NETWORKS):
-        if full or place % 2 == 0:
+        if full or name in SAMPLE:
             check_same_bits(command, name, 2 + place % 3, GRADIENTS if name in DEEP_NETWORKS else STATE)
     if full:
         check_same_bits(command, "gpt", 5)
