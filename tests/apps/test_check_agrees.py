@@ -3,7 +3,7 @@ same exit code and the same first line of what is wrong.
 
 usage: test_check_agrees.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 
-20 decks; 300 with --full. The seed is printed; --seed with --deck repeats one of them, and a deck that fails leaves its folder
+12 decks; 300 with --full. The seed is printed; --seed with --deck repeats one of them, and a deck that fails leaves its folder
 behind. deck_mistakes.py and chain_mistakes.py say how a deck is made wrong.
 """
 import collections
@@ -113,7 +113,7 @@ def check(program, seed, number, _full):
 
 
 def main():
-    sound, count = results_of(check, ordinary=20, full=300)
+    sound, count = results_of(check, ordinary=12, full=300)
     refused = collections.Counter(mistake for mistake in sound if mistake)
     print(f"{len(sound)} of {count} decks agree, {sum(refused.values())} of them wrong in {len(refused)} ways: {dict(refused)}")
     assert len(sound) == count, f"{count - len(sound)} of {count} decks do not"
