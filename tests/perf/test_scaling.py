@@ -61,13 +61,13 @@ def timed_steps(scaling):
 
 def check_study(scaling, steps):
     """Weak and strong on one and two ranks; a second call, as of another job, adds to the table."""
-    study = [*STUDY, "--weak", 6, "--strong", 48, "--rounds", 2, "--machine", "a test", "--steps", steps]
-    scaling.must(*study, "--ranks", 1)
-    scaling.must(*study, "--ranks", 2)
+    study = [*STUDY, "--weak", 6, "--strong", 48, "--machine", "a test", "--steps", steps]
+    scaling.must(*study, "--ranks", 1, "--rounds", 2)
+    scaling.must(*study, "--ranks", 2, "--rounds", 1)
     with open(scaling.folder / "scaling.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     places = sorted((row["scaling"], int(row["ranks"]), int(row["batch"])) for row in rows)
-    assert places == sorted(2 * [("weak", 1, 6), ("weak", 2, 12), ("strong", 1, 48), ("strong", 2, 48)]), places
+    assert places == sorted([*2 * [("weak", 1, 6), ("strong", 1, 48)], ("weak", 2, 12), ("strong", 2, 48)]), places
     for row in rows:
         assert float(row["samples_per_s"]) > 0 and int(row["rank_bytes"]) > int(row["process_bytes"]) > 0, row
         assert row["compute"] == "bf16" and row["machine"] == "a test" and len(row["deck_sha256"]) == 64, row
