@@ -141,21 +141,22 @@ def check_table(command):
         assert numpy.allclose([float(row[f"{name}_sd"]) for row in rows], sd[:, i], rtol=1e-6)
 
 
-def check_ranks_restarts_and_types(command):
+def check_ranks_restarts_and_types(command, full):
     for case in ("vector", "weighted"):
         write_deck(command, case)
-        for ranks, micro_batch in ((1, 5), (2, 0), (3, 4), (4, 0)):
+        for ranks, micro_batch in ((1, 5), (2, 0), (3, 4), (4, 0)) if full else ((1, 5), (3, 4)):
             folder = f"{case}-{ranks}-{micro_batch}"
             command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", "run.steps=20", ranks=ranks)
             one, other = evaluations_of(command, case)[0], evaluations_of(command, folder)[0]
             assert abs(float(one["crps"]) - float(other["crps"])) < 1e-3 * float(one["crps"]), (folder, one, other)
         write_deck(command, case, "bf16")
-        for ranks in (1, 2, 4):
+        counts = (1, 2, 4) if full else (1, 4)
+        for ranks in counts:
             folder = f"{case}-same-{ranks}"
-            command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
+            command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", "run.steps=40", ranks=ranks)
             compare_runs(command, f"{case}-same-1", folder)
-        scores = [[row["crps"] for row in evaluations_of(command, f"{case}-same-{ranks}")] for ranks in (1, 2, 4)]
-        assert scores[0] == scores[1] == scores[2], scores
+        scores = [[row["crps"] for row in evaluations_of(command, f"{case}-same-{ranks}")] for ranks in counts]
+        assert all(one == scores[0] for one in scores), scores
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
         command.must("train", "deck.toml", f"run.folder={case}-whole", ranks=2)
