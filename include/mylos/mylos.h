@@ -18,11 +18,11 @@
  * Handles: the program destroys every handle that it makes (load, clone, create). Calls with a null or
  * destroyed handle return MYLOS_BAD_INPUT ("bad-call").
  *
- * Threads: only one thread at a time may use a handle. A call that finds another one running on the handle
- * returns MYLOS_FAILED ("bad-call"). Several threads can infer at the same time if each has its own clone,
- * also inside an OpenMP parallel region, where a call runs on the calling thread alone. All other calls,
- * including the destroy functions, must be made outside of parallel regions. After fork(), the child process
- * cannot use a library that runs several threads.
+ * Threads: only one thread at a time may use a handle, except models: as many calls may compute with one at the
+ * same time as mylos_load_options.threads says, each on its calling thread alone. A call that finds as many running
+ * on the handle returns MYLOS_FAILED ("bad-call"). Threads may also each have a clone. These calls may be made inside
+ * an OpenMP parallel region; all others, including the destroy functions, must be made outside of parallel regions.
+ * After fork(), the child process cannot use a library that runs several threads.
  *
  * Start and end: the library has a private copy of Kokkos, which the first call starts and exit() shuts down.
  * See mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends
@@ -135,7 +135,7 @@ typedef struct mylos_model mylos_model;
 /* How a model is loaded; all 0 is the default. */
 typedef struct mylos_load_options {
   int32_t average;     /* 1: the moving average of the weights */
-  int32_t reserved;    /* 0 */
+  int32_t threads;     /* calls at the same time, each in a workspace of its own; 0: one. Of an ensemble 0 or 1 */
   int64_t max_samples; /* computed at a time, which bounds the workspace; 0: chosen by their size */
 } mylos_load_options;
 
@@ -201,7 +201,7 @@ const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t in
 /* Computes y from x for any number of samples. The result is complete when the call returns. Doubles are
  * rounded to float once on entry; inf and NaN are treated like any other number. x and y may not overlap.
  * Calls after the first one of a size allocate nothing. After an error, y is unchanged. */
-int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
+int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                           int32_t units);
 /* Destroys the model; NULL is allowed. Fails and frees nothing inside an OpenMP parallel region or while a
  * call is using the model. */
@@ -241,13 +241,13 @@ int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
  * dimensions that number the samples varies fastest. `distances`: an array of those dimensions, or NULL.
  * `check` may be NULL. Memory and errors are handled as in mylos_model_infer(). Returns MYLOS_BAD_INPUT
  * ("missing-dataset") if the file does not contain what is to be compared. */
-int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_array* x,
+int32_t mylos_model_check_inputs(const mylos_model* model, const mylos_const_array* x,
                                  const mylos_input_check* check, uint8_t* flags,
                                  const mylos_array* distances);
 /* Computes outputs as mylos_model_infer() in data units does, with their standard deviations and the bounds
  * of their intervals. Each of the last three may be NULL, but not all of them. Returns MYLOS_BAD_INPUT
  * ("missing-dataset") if the model has none. */
-int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
+int32_t mylos_model_infer_uncertain(const mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
                                     const mylos_array* deviation, const mylos_array* lower,
                                     const mylos_array* upper);
 

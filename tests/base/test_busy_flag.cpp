@@ -22,6 +22,29 @@ TEST(BusyFlag, ASecondCallIsRefusedUntilTheFirstHasReturned) {
   EXPECT_NO_THROW(call());
 }
 
+TEST(BusyFlag, OfSeveralCallsRefusesOneMoreAndAllWhileOneRuns) {
+  BusyFlag flag(3);
+  const auto refuses = [](auto&& call) {
+    return test::refuses(ExitCode::failed, errors::bad_call, {"a"}, call);
+  };
+  {
+    const BusyCall first(flag, "a");
+    auto second = BusyCall::attempt(flag);
+    EXPECT_TRUE(second.has_value());
+    EXPECT_TRUE(refuses([&] { static_cast<void>(BusyCall::of_all(flag, "a")); }));
+    const BusyCall third(flag, "a");
+    EXPECT_FALSE(BusyCall::attempt(flag).has_value());
+    EXPECT_TRUE(refuses([&] { const BusyCall fourth(flag, "a"); }));
+    second.reset();
+    EXPECT_TRUE(BusyCall::attempt(flag).has_value());
+  }
+  {
+    const BusyCall all = BusyCall::of_all(flag, "a");
+    EXPECT_FALSE(BusyCall::attempt(flag).has_value());
+  }
+  EXPECT_FALSE(flag.is_set());
+}
+
 TEST(BusyFlag, AMovedCallStillRuns) {
   BusyFlag flag;
   {

@@ -46,7 +46,7 @@ std::vector<Subject> subjects(DType type) {
 class ModelClones : public testing::Test {
  protected:
   /// Returns outputs of doubles, whose inputs depend on `seed`.
-  std::vector<double> outputs_of(Model& model, std::int64_t samples, int seed) {
+  std::vector<double> outputs_of(const Model& model, std::int64_t samples, int seed) {
     std::vector<double> x(static_cast<std::size_t>(samples * model.inputs()));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.1 * static_cast<double>(i) + seed);
     std::vector<double> y(static_cast<std::size_t>(samples * model.outputs()));

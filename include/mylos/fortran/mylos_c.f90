@@ -24,7 +24,7 @@ module mylos_c
 
   type, bind(c) :: c_load_options
     integer(c_int32_t) :: average = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: threads = 0
     integer(c_int64_t) :: max_samples = 0
   end type c_load_options
 

@@ -44,17 +44,20 @@ contains
 
   ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: the
   ! number of samples computed at a time, which bounds the workspace. `shape`: the shape of a sample on a
-  ! different grid from that of training, channels first.
-  subroutine model_load(self, path, error, average, max_samples, shape)
+  ! different grid from that of training, channels first. `threads`: the calls that may compute at the same time,
+  ! each on its calling thread alone; 1 by default.
+  subroutine model_load(self, path, error, average, max_samples, shape, threads)
     class(mylos_model), intent(inout) :: self
     character(len=*), intent(in) :: path
     type(mylos_error), intent(inout), optional :: error
     logical, intent(in), optional :: average
     integer, intent(in), optional :: max_samples
     integer, intent(in), optional :: shape(:)
+    integer, intent(in), optional :: threads
     type(c_load_options) :: options
     options%average = flag(average)
     if (present(max_samples)) options%max_samples = int(max_samples, c_int64_t)
+    if (present(threads)) options%threads = int(threads, c_int32_t)
     call self%free()
     if (present(shape)) then
       call check(c_model_open_on_grid(mylos_abi, trim(path) // c_null_char, options, size(shape, kind=c_int32_t), &

@@ -15,10 +15,12 @@
 // equal those of `mylos predict` bit for bit, whatever the layout of the arrays. inf and NaN are treated like
 // any other number.
 //
-// Threads: only one thread at a time may use a Model. Several threads each use a clone(), which shares the
-// weights. Construct and clone models outside of OpenMP parallel regions; infer() may be called inside one,
-// by any of its threads. It then runs on the calling thread alone, with the same bits as outside. In nested
-// regions it throws Error (failed).
+// Threads: LoadOptions::threads of them may call a Model at the same time, by default one; weights lie in
+// memory once. A call that finds as many running throws Error (bad_call) and computes nothing. Threads may
+// also each use a clone(). Construct and clone models outside of OpenMP parallel regions; infer() may be
+// called inside one, by any of its threads. It then runs on the calling thread alone, with the same bits as
+// outside. In nested regions it throws Error (failed). Calls start no threads, take no locks, and leave the
+// floating-point environment as it is.
 #pragma once
 
 #include <cstddef>
@@ -62,6 +64,9 @@ enum class Units : std::uint8_t {
 struct LoadOptions {
   bool average = false;          // the moving average of the weights instead of the weights
   std::int64_t max_samples = 0;  // in a piece, which bounds the workspace; 0: chosen by the size of a sample
+  /// Calls that may run on the model at the same time, each in a workspace of its own. With more than 1, a
+  /// call computes on its calling thread alone.
+  int threads = 1;
   /// The shape of a sample on a different grid from that of training: extents, then channels. Empty: that of
   /// training. Layers with weights for each point of a grid (dense) support only the training grid.
   std::vector<std::int64_t> shape = {};
@@ -112,11 +117,11 @@ class Model {
   /// numbers of samples, strides are zero or negative, memory is null or overlaps. failed: nested parallel
   /// regions.
   template <ArrayView Inputs, ArrayView Outputs>
-  void infer(const Execution& exec, const Inputs& x, const Outputs& y, Units units = Units::data) {
+  void infer(const Execution& exec, const Inputs& x, const Outputs& y, Units units = Units::data) const {
     infer(exec, const_array_of(x), array_of(y), units);
   }
   /// The same for arrays that are described at run time.
-  void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
+  void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data) const;
 
   /// Computes outputs in data units and the standard deviation of each, for networks that compute them
   /// (model.loss = "gaussian"). `deviation` has the shape of `y` and must not overlap the other arrays.
@@ -125,7 +130,7 @@ class Model {
   /// Throws Error as infer() does, and bad_input: missing_dataset if the network computes no deviations.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
   void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y,
-                       const Deviations& deviation) {
+                       const Deviations& deviation) const {
     infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
   }
   /// Returns whether the network computes a standard deviation of each output.
@@ -139,13 +144,13 @@ class Model {
   /// Throws Error as infer() does, and bad_input: missing_dataset if the file has no calibration.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Lower, ArrayView Upper>
   void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Lower& lower,
-                    const Upper& upper) {
+                    const Upper& upper) const {
     infer_uncertain(exec, const_array_of(x),
                     {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
   }
   /// Computes any of the outputs, deviations and bounds, for arrays that are described at run time. Throws
   /// Error (bad_call) if none is requested.
-  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
+  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) const;
   /// Returns the probability that a target lies in its interval; 0: the file has no calibration.
   [[nodiscard]] double coverage() const;
 
@@ -161,19 +166,19 @@ class Model {
   /// or the statistics for distances, which the file does not contain.
   template <ArrayView Inputs, ArrayView Flags>
   void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags,
-                    const InputCheck& check = {}) {
+                    const InputCheck& check = {}) const {
     check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
   }
   /// The same with distances.
   template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
   void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
-                    const InputCheck& check = {}) {
+                    const InputCheck& check = {}) const {
     const Array far = array_of(distances);
     check_inputs(exec, const_array_of(x), flag_array_of(flags), &far, check);
   }
   /// The same for arrays that are described at run time. `distances`: null if they are not wanted.
   void check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
-                    const Array* distances = nullptr, const InputCheck& check = {});
+                    const Array* distances = nullptr, const InputCheck& check = {}) const;
   /// The statistics of the training inputs that the file contains. Clones share them.
   [[nodiscard]] const InputStatistics& input_statistics() const;
 
@@ -196,6 +201,8 @@ class Model {
   [[nodiscard]] std::int64_t step() const;
   /// The type that the first layer computes in.
   [[nodiscard]] DType type() const;
+  /// The number of calls that may run at the same time.
+  [[nodiscard]] int threads() const;
   /// The number of samples that are computed at a time. A call may pass any number of them.
   [[nodiscard]] std::int64_t samples_per_piece() const;
   /// The memory that this model uses. Clones share weights and statistics.
@@ -205,10 +212,11 @@ class Model {
 
  private:
   friend class Ensemble;
-  explicit Model(std::unique_ptr<Parts> parts);
+  explicit Model(std::vector<std::unique_ptr<Parts>> workspaces);
+  [[nodiscard]] const Parts& parts() const { return *workspaces_.front(); }
   void run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
-           Units units);
-  std::unique_ptr<Parts> parts_;
+           Units units) const;
+  std::vector<std::unique_ptr<Parts>> workspaces_;  // of LoadOptions::threads calls
 };
 
 }  // namespace mylos

@@ -17,7 +17,7 @@
 #include "mylos/train/online_trainer.hpp"
 
 struct mylos_model final : mylos::api::Handle {
-  explicit mylos_model(mylos::Model loaded) : model(std::move(loaded)) {}
+  explicit mylos_model(mylos::Model loaded) : Handle(loaded.threads()), model(std::move(loaded)) {}
   void close() noexcept override {
     model.reset();
     execution.reset();

@@ -79,7 +79,7 @@ void Library::finish() {
   require_outside_parallel_region("mylos_finalize");
   const std::unique_lock lock(mutex_);
   if (finished_) return;
-  for (const auto& handle : handles_) const BusyCall none_runs(handle->busy, "mylos_finalize");
+  for (const auto& handle : handles_) static_cast<void>(BusyCall::of_all(handle->busy, "mylos_finalize"));
   finished_ = true;
   const bool mpi = mpi_is_running();
   for (const auto& handle : handles_) {
@@ -137,7 +137,7 @@ void Library::remove(const Handle* pointer, const char* call) {
   if (finished_) return;  // finish() has freed it
   require_outside_parallel_region(call);
   Handle* const found = find(pointer, call);
-  { const BusyCall none_runs(found->busy, call); }
+  static_cast<void>(BusyCall::of_all(found->busy, call));
   const auto entry = std::find_if(handles_.begin(), handles_.end(),
                                   [&](const auto& handle) { return handle.get() == found; });
   if ((*entry)->of_mpi() && !mpi_is_running()) (*entry)->close();  // does nothing: MPI's end has closed it

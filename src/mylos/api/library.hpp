@@ -19,15 +19,17 @@ namespace mylos::api {
 /// What a pointer of the C interface refers to. Freed on destroy or when the library ends.
 class Handle {
  public:
+  /// `calls`: that may use it at the same time.
+  explicit Handle(int calls = 1) : busy(calls) {}
   virtual ~Handle() = default;
   /// Frees what needs Kokkos, and MPI if `of_mpi`. Later calls do nothing.
   virtual void close() noexcept = 0;
   [[nodiscard]] virtual bool of_mpi() const noexcept = 0;
 
-  BusyFlag busy;  // while a call uses it
+  BusyFlag busy;  // while calls use it
 };
 
-/// A handle during a call, which no other call uses or frees.
+/// A handle during a call, which no other call frees, or uses unless several may at the same time.
 template <class T>
 class InUse {
  public:
@@ -72,7 +74,7 @@ class Library {
     const std::shared_lock lock(mutex_);
     return found<T>(pointer, call);
   }
-  /// The same, for a call that nothing else may use it during.
+  /// The same, for a call that computes.
   template <class T>
   InUse<T> use(const T* pointer, const char* call) {
     const std::shared_lock lock(mutex_);

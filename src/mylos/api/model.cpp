@@ -140,7 +140,7 @@ const char* mylos_model_name(const mylos_model* model, std::int32_t names, std::
   return name;
 }
 
-std::int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
+std::int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                                std::int32_t units) {
   return status_of([&] {
     const InUse handle = library().use(model, "mylos_model_infer");

@@ -33,7 +33,10 @@ LoadOptions load_options_of(const mylos_load_options* given) {
   if (given == nullptr) return options;
   if (given->max_samples < 0)
     fail_input(errors::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
+  if (given->threads < 0)
+    fail_input(errors::bad_call, "threads is {}; it is 0 (one) or more", given->threads);
   options.average = flag_of(given->average, "average");
+  if (given->threads > 0) options.threads = given->threads;
   options.max_samples = given->max_samples;
   return options;
 }

@@ -90,7 +90,7 @@ std::int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* i
   });
 }
 
-std::int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_array* x,
+std::int32_t mylos_model_check_inputs(const mylos_model* model, const mylos_const_array* x,
                                       const mylos_input_check* check, std::uint8_t* flags,
                                       const mylos_array* distances) {
   return status_of([&] {
@@ -100,7 +100,7 @@ std::int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_arra
   });
 }
 
-std::int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array* x,
+std::int32_t mylos_model_infer_uncertain(const mylos_model* model, const mylos_const_array* x,
                                          const mylos_array* mean, const mylos_array* deviation,
                                          const mylos_array* lower, const mylos_array* upper) {
   return status_of([&] {

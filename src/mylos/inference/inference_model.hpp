@@ -25,6 +25,11 @@ class InferenceModel {
   [[nodiscard]] static InferenceBytes memory(const Chain& chain, const Engines& engines, std::int64_t samples,
                                              Packed packed = Packed::none);
 
+  /// Returns the bytes of the statistics that a copy has besides its workspace.
+  [[nodiscard]] static std::size_t memory_of_copy(const Chain& chain) {
+    return BufferStore::memory_bytes(chain);
+  }
+
   /// Allocates memory(). All weights are 0 and all statistics have their initial values; read() or copy()
   /// sets them. `engines` must outlive the model.
   InferenceModel(const Chain& chain, const Engines& engines, std::int64_t samples,

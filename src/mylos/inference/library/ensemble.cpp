@@ -10,6 +10,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_moments.hpp"
+#include "mylos/inference/library/call_of_thread.hpp"
 #include "mylos/inference/library/model_parts.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
@@ -135,6 +136,10 @@ using MemberPlans = std::vector<std::unique_ptr<ModelPlan>>;
 /// Opens every file, once, and compares the members.
 MemberPlans open_members(const std::vector<std::string>& paths, const LoadOptions& options) {
   require_members(paths);
+  if (options.threads != 1)
+    fail_input(errors::bad_call,
+               "LoadOptions::threads is {}, but one call at a time uses an ensemble; clone it",
+               options.threads);
   MemberPlans plans;
   for (const std::string& path : paths) {
     plans.push_back(std::make_unique<ModelPlan>(path, options));
@@ -168,10 +173,11 @@ struct Ensemble::Parts {
         piece(smallest_piece(members)),
         memory("ensemble", EnsembleTensors(piece, chain(), nullptr).pieces.bytes()),
         tensors(piece, chain(), memory.data()) {
-    for (Model& member : members) member.parts_->busy = members.front().parts_->busy;
+    for (Model& member : members)
+      member.workspaces_.front()->busy = members.front().workspaces_.front()->busy;
   }
 
-  [[nodiscard]] const Chain& chain() const { return members.front().parts_->chain(); }
+  [[nodiscard]] const Chain& chain() const { return members.front().workspaces_.front()->chain(); }
   static std::int64_t smallest_piece(const std::vector<Model>& members) {
     std::int64_t piece = members.front().samples_per_piece();
     for (const Model& member : members) piece = std::min(piece, member.samples_per_piece());
@@ -189,7 +195,7 @@ Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& opt
   MemberPlans plans = open_members(paths, options);
   require_free_memory(paths.front(), bytes_of(plans).total());
   std::vector<Model> members;
-  for (const auto& plan : plans) members.push_back(Model(load_parts(*plan, options.average)));
+  for (const auto& plan : plans) members.push_back(Model(load_parts(*plan, options)));
   parts_ = std::make_unique<Parts>(std::move(members));
 }
 
@@ -218,15 +224,16 @@ Ensemble Ensemble::clone() const {
 
 void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
                      Units units) {
-  Model::Parts& first = *parts_->members.front().parts_;
-  const CallOfThread call(exec, first, "Ensemble::infer");
+  const CallOfThread call(exec, parts_->members.front().workspaces_, "Ensemble::infer");
+  Model::Parts& first = call.parts();
   if (units == Units::network) {
     for (const Model& member : parts_->members) {
-      if (member.parts_->network().training.normalizer == first.network().training.normalizer) continue;
+      if (member.workspaces_.front()->network().training.normalizer == first.network().training.normalizer)
+        continue;
       fail_input(
           errors::bad_call,
           "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
-          first.network().path, member.parts_->network().path);
+          first.network().path, member.workspaces_.front()->network().path);
     }
   }
   ArraySamples in = samples_of(x, first.inputs());
@@ -244,8 +251,8 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
     const ArraySamples spread = has_deviations ? rows_of_kernels(deviation_rows) : ArraySamples();
     const OutputMoments& moments = parts_->tensors.moments;
     for (std::size_t i = 0; i < parts_->members.size(); ++i) {
-      parts_->members[i].parts_->infer(call.on(), in, from, count, rows, 0, units,
-                                       {.deviation = has_deviations ? &spread : nullptr});
+      parts_->members[i].workspaces_.front()->infer(call.on(), in, from, count, rows, 0, units,
+                                                    {.deviation = has_deviations ? &spread : nullptr});
       add_member(call.on(), values, i, moments);
       if (has_deviations) add_variances(call.on(), deviation_rows, i, moments);
     }

@@ -6,6 +6,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/datasets.hpp"
+#include "mylos/inference/library/call_of_thread.hpp"
 #include "mylos/inference/library/model_parts.hpp"
 
 namespace mylos {
@@ -64,10 +65,10 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());
-  parts_ = load_parts(plan, options.average);
+  workspaces_ = load_parts(plan, options);
 }
 
-Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::Model(std::vector<std::unique_ptr<Parts>> workspaces) : workspaces_(std::move(workspaces)) {}
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
@@ -79,107 +80,115 @@ InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& opti
 
 Model Model::clone() const {
   require_kokkos("Model::clone");
-  const SharedNetwork& shared = *parts_->shared;
-  const StoredNetwork& network = parts_->network();
+  const StoredNetwork& network = parts().network();
   std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
-  if (instructions_in_use() != shared.instructions) {
+  if (instructions_in_use() != parts().shared->instructions) {
     fail_run(errors::bad_call,
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
-             network.path, name_of(shared.instructions), name_of(instructions_in_use()));
+             network.path, name_of(parts().shared->instructions), name_of(instructions_in_use()));
   }
-  const InferenceBytes bytes = Parts::bytes_of(network, shared.inputs, *engines, samples_per_piece());
-  require_free_memory(network.path, bytes.workspace + bytes.statistics);
-  return Model(std::make_unique<Parts>(*parts_, std::move(engines)));
+  const InferenceBytes bytes =
+      Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece());
+  require_free_memory(network.path,
+                      static_cast<std::size_t>(threads()) * (bytes.workspace + bytes.statistics));
+  std::vector<std::unique_ptr<Parts>> workspaces;
+  workspaces.push_back(std::make_unique<Parts>(parts(), std::move(engines)));
+  add_workspaces(workspaces, threads());
+  return Model(std::move(workspaces));
 }
 
-void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
+void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) const {
   run(exec, "Model::infer", x, {.mean = y}, units);
 }
 
-void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) {
-  require_uncertainty(*parts_, y);
+void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) const {
+  require_uncertainty(parts(), y);
   run(exec, "Model::infer_uncertain", x, y, Units::data);
 }
 
 void Model::run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
-                Units units) {
-  const CallOfThread thread(exec, *parts_, call);
+                Units units) const {
+  const CallOfThread thread(exec, workspaces_, call);
   constexpr std::size_t count = 4;
   const auto address = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
   const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
   const char* const names[count] = {"y", "deviation", "lower", "upper"};
-  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples in = samples_of(x, parts().inputs());
   ArraySamples out[count];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr) continue;
-    out[i] = samples_of(*given[i], parts_->outputs(names[i]));
+    out[i] = samples_of(*given[i], parts().outputs(names[i]));
     match_samples(in, out[i]);
     for (std::size_t before = 0; before < i; ++before) {
       if (given[before] != nullptr) require_apart(out[before], out[i]);
     }
   }
   const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
-  parts_->infer(thread.on(), in, 0, in.count, out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
+  thread.parts().infer(thread.on(), in, 0, in.count, out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
 }
 
 bool Model::has_deviations() const {
-  return parts_->chain().has_deviations();
+  return parts().chain().has_deviations();
 }
 double Model::coverage() const {
-  const auto& calibration = parts_->network().calibration;
+  const auto& calibration = parts().network().calibration;
   return calibration ? calibration->coverage : 0;
 }
 
 void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
-                         const Array* distances, const InputCheck& check) {
-  const CallOfThread call(exec, *parts_, "Model::check_inputs");
-  require_known(*parts_, distances != nullptr, check);
-  ArraySamples in = samples_of(x, parts_->inputs());
+                         const Array* distances, const InputCheck& check) const {
+  const CallOfThread call(exec, workspaces_, "Model::check_inputs");
+  require_known(parts(), distances != nullptr, check);
+  ArraySamples in = samples_of(x, parts().inputs());
   ArraySamples out = numbers_of(flags, "flags");
   match_samples(in, out);
-  if (distances == nullptr) return parts_->check(call.on(), in, out, nullptr, check);
+  if (distances == nullptr) return call.parts().check(call.on(), in, out, nullptr, check);
   ArraySamples far = numbers_of(*distances, "distances");
   match_samples(in, far);
   require_apart(out, far);
-  parts_->check(call.on(), in, out, &far, check);
+  call.parts().check(call.on(), in, out, &far, check);
 }
 
 const InputStatistics& Model::input_statistics() const {
-  return parts_->shared->inputs.statistics;
+  return parts().shared->inputs.statistics;
 }
 
 std::int64_t Model::inputs() const {
-  return parts_->chain().inputs();
+  return parts().chain().inputs();
 }
 std::int64_t Model::outputs() const {
-  return parts_->chain().outputs();
+  return parts().chain().outputs();
 }
 const std::vector<std::int64_t>& Model::input_shape() const {
-  return parts_->network().input_shape;
+  return parts().network().input_shape;
 }
 const std::vector<std::int64_t>& Model::output_shape() const {
-  return parts_->network().output_shape;
+  return parts().network().output_shape;
 }
 const std::vector<std::string>& Model::input_names() const {
-  return parts_->network().samples.input_names;
+  return parts().network().samples.input_names;
 }
 const std::vector<std::string>& Model::target_names() const {
-  return parts_->network().samples.target_names;
+  return parts().network().samples.target_names;
 }
 const std::vector<std::string>& Model::class_names() const {
-  return parts_->network().samples.class_names;
+  return parts().network().samples.class_names;
 }
 std::int64_t Model::step() const {
-  return parts_->network().step;
+  return parts().network().step;
 }
 DType Model::type() const {
-  return parts_->chain().signature(0).compute_type;
+  return parts().chain().signature(0).compute_type;
 }
 std::int64_t Model::samples_per_piece() const {
-  return parts_->model.samples();
+  return parts().model.samples();
+}
+int Model::threads() const {
+  return static_cast<int>(workspaces_.size());
 }
 InferenceBytes Model::bytes() const {
-  return Parts::bytes_of(parts_->network(), parts_->shared->inputs, *parts_->engines, samples_per_piece());
+  return Parts::bytes_of(parts().network(), parts().shared->inputs, *parts().engines, samples_per_piece(),
+                         threads());
 }
 
 }  // namespace mylos

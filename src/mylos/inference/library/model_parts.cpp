@@ -1,5 +1,4 @@
 #include "mylos/inference/library/model_parts.hpp"
-#include "mylos/base/device/parallel_region.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/device/threads.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
@@ -15,7 +16,6 @@
 #include "mylos/inference/predict.hpp"
 #include "mylos/io/system/memory_shares.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/launch/work_stealing.hpp"
 
 namespace mylos {
 namespace {
@@ -53,24 +53,6 @@ void require_free_memory(const std::string& path, std::size_t bytes) {
                           format_bytes(static_cast<std::int64_t>(available))));
 }
 
-CallOfThread::CallOfThread(const Execution& exec, const Model::Parts& model, const char* call)
-    : busy_(*model.busy, call), on_(parallel_level() == 0 || !memory_is_host ? exec : model.alone) {
-  require_own_threads(call);
-  const int level = parallel_level();
-  if (level > 1) {
-    fail_run(errors::bad_call,
-             "{} was called inside nested OpenMP parallel regions (level {}); one level is possible", call,
-             level);
-  }
-  if constexpr (!memory_is_host) return;
-  const int threads = threads_of(on_);
-  if (threads > max_workers()) {
-    fail_input(errors::bad_call, "the execution instance has {} threads, but Kokkos was initialised with {}",
-               threads, max_workers());
-  }
-  limit_.emplace(threads);
-}
-
 ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
     : reader(ranks, path, ReadableKinds::all) {
   network = read_stored_network(reader, NetworkKinds::numbers, options.custom_layers);
@@ -84,14 +66,28 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
   const std::int64_t limit =
       options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
   piece = samples_per_piece(network.chain, *engines, limit);
-  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece);
+  if (options.threads < 1 || options.threads > max_threads)
+    fail_input(errors::bad_call,
+               "LoadOptions::threads is {}; it is the number of calls at the same time, 1 to {}",
+               options.threads, max_threads);
+  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads);
 }
 
-std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
+std::vector<std::unique_ptr<Model::Parts>> load_parts(ModelPlan& plan, const LoadOptions& options) {
   auto shared = std::make_shared<SharedNetwork>(std::move(plan.network), std::move(plan.inputs));
-  auto parts = std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece);
-  parts->model.read(plan.reader, average);
-  return parts;
+  std::vector<std::unique_ptr<Model::Parts>> workspaces;
+  workspaces.push_back(
+      std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece));
+  workspaces.front()->model.read(plan.reader, options.average);
+  add_workspaces(workspaces, options.threads);
+  return workspaces;
+}
+
+void add_workspaces(std::vector<std::unique_ptr<Model::Parts>>& to, int count) {
+  const Model::Parts& first = *to.front();
+  while (static_cast<int>(to.size()) < count)
+    to.push_back(
+        std::make_unique<Model::Parts>(first, make_engines(usable_here(first.network().options.kernels))));
 }
 
 PieceTensors::PieceTensors(const StoredNetwork& network, const KnownInputs& known, std::int64_t samples,
@@ -132,7 +128,7 @@ Model::Parts::Parts(const Parts& original, std::unique_ptr<EngineSet> its_engine
       staging(make_staging(staging_values(chain(), model.samples()))) {}
 
 InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                      const Engines& engines, std::int64_t samples) {
+                                      const Engines& engines, std::int64_t samples, int count) {
   const Chain& chain = network.chain;
   InferenceBytes bytes =
       InferenceModel::memory(chain, engines, samples, InferenceModel::Packed::of_small_networks);
@@ -140,6 +136,8 @@ InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownI
                       InputTables::memory_bytes(known) + BoundTables::memory_bytes(network.calibration);
   bytes.workspace += PieceTensors(network, known, samples, nullptr).pieces.bytes() +
                      staging_values(chain, samples) * sizeof(float);
+  bytes.workspace *= static_cast<std::size_t>(count);
+  bytes.statistics += static_cast<std::size_t>(count - 1) * InferenceModel::memory_of_copy(chain);
   return bytes;
 }
 

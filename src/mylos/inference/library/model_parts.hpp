@@ -1,4 +1,5 @@
-// Model::Parts: what one Model shares with its clones, and what it alone uses; the work of its calls.
+// Model::Parts: what a call on a Model uses alone, and what it shares with other calls and with clones; the
+// work of calls.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/busy_flag.hpp"
-#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/base/pieces.hpp"
@@ -62,15 +63,16 @@ struct UncertainSamples {
 /// The place in InputStatistics::distances of the limit that InputCheck leaves to the file.
 inline constexpr std::size_t default_limit = 1;
 
+/// A workspace of a model, and what it shares with others and with clones.
 struct Model::Parts {
   /// All weights are 0.
   Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines,
         std::int64_t samples);
   /// Shares what clones share.
   Parts(const Parts& original, std::unique_ptr<EngineSet> its_engines);
-  /// Returns what such an object and what it shares allocate.
+  /// Returns what `count` such objects and what they share allocate.
   [[nodiscard]] static InferenceBytes bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                               const Engines& engines, std::int64_t samples);
+                                               const Engines& engines, std::int64_t samples, int count = 1);
 
   [[nodiscard]] const StoredNetwork& network() const { return shared->network; }
   [[nodiscard]] const Chain& chain() const { return network().chain; }
@@ -130,22 +132,10 @@ struct ModelPlan {
 };
 
 /// Takes the memory of the plan, once, and reads the weights.
-[[nodiscard]] std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average);
-
-/// A call on a model, whose members it may use, and the calling thread's way to run: on `exec`, or alone
-/// inside a parallel region. Holds the number of threads.
-class CallOfThread {
- public:
-  /// `call`: "Model::infer". Throws Error (bad_call) while another call on the model runs, in nested regions,
-  /// and for an instance of more threads than Kokkos has.
-  CallOfThread(const Execution& exec, const Model::Parts& model, const char* call);
-  [[nodiscard]] const Execution& on() const { return on_; }
-
- private:
-  BusyCall busy_;
-  const Execution& on_;
-  std::optional<ThreadLimit> limit_;
-};
+[[nodiscard]] std::vector<std::unique_ptr<Model::Parts>> load_parts(ModelPlan& plan,
+                                                                    const LoadOptions& options);
+/// Appends workspaces that share with the first one what clones share, until there are `count`.
+void add_workspaces(std::vector<std::unique_ptr<Model::Parts>>& to, int count);
 
 /// Throws Error (bad_call) unless Kokkos runs and the caller is outside of parallel regions.
 void require_kokkos(const char* call);
