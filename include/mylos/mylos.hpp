@@ -22,6 +22,7 @@
 #include "mylos/inference/model.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/custom_layer.hpp"
+#include "mylos/model/custom_loss.hpp"
 #include "mylos/precision/conversion_safety.hpp"
 #include "mylos/precision/gradient_scaler.hpp"
 #include "mylos/precision/scaler_presets.hpp"

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kernels/matrix.hpp"
+#include "model/log_cosh_loss.hpp"
 #include "model/scribbling_gemm.hpp"
 #include "mylos/model/losses/loss_kinds.hpp"
 
@@ -81,16 +82,21 @@ const std::map<std::string_view, Reference> references{
        }
        return sum / static_cast<double>(targets.size());
      }},
-    {"binary_cross_entropy", [](const Numbers& outputs, const Numbers& targets) {
+    {"binary_cross_entropy",
+     [](const Numbers& outputs, const Numbers& targets) {
        return mean(outputs, targets, [](double p, double t) {
          return -t * std::log(1 / (1 + std::exp(-p))) - (1 - t) * std::log(1 / (1 + std::exp(p)));
        });
+     }},
+    {"custom", [](const Numbers& outputs, const Numbers& targets) {
+       return mean(outputs, targets, [](double p, double t) { return test::log_cosh(p - t); });
      }}};
 
 ModelOptions options_of(LossType loss) {
   ModelOptions model;
   model.loss = loss;
   model.huber_delta = huber_delta;
+  if (loss == LossType::custom) model.custom_loss = std::make_shared<test::LogCosh>();
   return model;
 }
 

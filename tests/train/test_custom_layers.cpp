@@ -1,10 +1,11 @@
-// Training with a layer of the program: every rank count, sharding, recomputation, frozen groups, averages,
-// checkpoints.
+// Training with a layer or a loss of the program: every rank count, sharding, recomputation, frozen groups,
+// averages, checkpoints.
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "../../apps/custom_layer/advection.hpp"
+#include "model/log_cosh_loss.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "train/own_loss.hpp"
 
@@ -121,6 +122,45 @@ TEST(CustomLayerTraining, ContinuesFromACheckpointThatAModelReadsToo) {
                             [&] { const Model without(file); }));
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank_of(MPI_COMM_WORLD) == 0) std::filesystem::remove(file);
+}
+
+/// The program's loss in a step, and the same by its own loop.
+TEST(CustomLossTraining, IsThatOfTheOwnLoop) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    Options options = online_options(type);
+    options.optimizer.clip_norm = 0;
+    options.model.loss = LossType::custom;
+    OnlineTrainer own(options, MPI_COMM_WORLD, OnlineOptions{.reduction = LossReduction::mean});
+    options.model.custom_loss = std::make_shared<test::LogCosh>();
+    OnlineTrainer online(options, MPI_COMM_WORLD);
+    for (std::uint64_t step = 0; step < 5; ++step) {
+      const Samples samples(step, most * rank_of(MPI_COMM_WORLD), most);
+      const StepReport report = online.step(samples.inputs, samples.targets);
+      const Matrix y("y", most, output_width);
+      own.forward(samples.inputs, y);
+      const auto values = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
+      const auto targets = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), samples.targets);
+      double loss = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double error = double{values.data()[i]} - double{targets.data()[i]};
+        loss += test::log_cosh(error) / output_width;
+        values.data()[i] = static_cast<float>(std::tanh(error) / output_width);
+      }
+      Kokkos::deep_copy(y, values);
+      own.backward(y);
+      EXPECT_NEAR(own.apply(ApplyOptions{.lr = {}, .loss = loss}).loss, report.loss,
+                  type == DType::fp32 ? 1e-6 : 1e-2);
+    }
+    EXPECT_LT(largest_difference(masters_of(own), masters_of(online)), type == DType::fp32 ? 2e-5 : 2e-2);
+  }
+}
+
+TEST(CustomLossTraining, IsRefusedWhereNoProgramBringsIt) {
+  Options options = online_options();
+  options.model.loss = LossType::custom;
+  OnlineTrainer online(options, MPI_COMM_WORLD);
+  const Samples samples(0, 0, most);
+  expect_error([&] { online.step(samples.inputs, samples.targets); }, errors::unknown_name, {"\"custom\""});
 }
 
 }  // namespace mylos::custom_layer_training_test

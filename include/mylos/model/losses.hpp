@@ -9,7 +9,7 @@ namespace mylos {
 
 /// What training minimises; docs/reference/formulas.md has the formulas.
 /// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
-/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138).
+/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138). `custom`: the program's (custom_loss.hpp).
 enum class LossType {
   cross_entropy,
   mse,
@@ -18,7 +18,8 @@ enum class LossType {
   relative_l2,
   relative_h1,
   gaussian,
-  binary_cross_entropy
+  binary_cross_entropy,
+  custom
 };
 
 /// What the last layer's outputs say about the targets of a sample.
@@ -46,7 +47,8 @@ inline constexpr LossTraits loss_traits[] = {
     {.name = "relative_l2", .is_relative = true},
     {.name = "relative_h1", .is_relative = true, .has_derivatives = true},
     {.name = "gaussian", .prediction = Prediction::distributions},
-    {.name = "binary_cross_entropy", .prediction = Prediction::probabilities}};
+    {.name = "binary_cross_entropy", .prediction = Prediction::probabilities},
+    {.name = "custom"}};
 
 [[nodiscard]] constexpr const LossTraits& traits_of(LossType loss) {
   return loss_traits[static_cast<std::size_t>(loss)];

@@ -14,6 +14,8 @@
 
 namespace mylos {
 
+class CustomLoss;
+
 /// The last four are short forms of a chain (short_forms.hpp).
 enum class ModelType { mlp, gpt, chain, cnn, resnet, unet, fno };
 /// Every type.
@@ -121,6 +123,7 @@ struct ModelOptions {
   LossPer loss_per = LossPer::sample;               // relative_l2, relative_h1
   Derivative derivative = Derivative::differences;  // relative_h1
   std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
+  std::shared_ptr<const CustomLoss> custom_loss = {};      // custom: of the program; no key sets it
 
   /// Returns what the network's outputs say; of a gpt, classes.
   [[nodiscard]] Prediction prediction() const { return prediction_of(loss); }

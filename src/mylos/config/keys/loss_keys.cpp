@@ -44,7 +44,9 @@ void add_loss_keys(Schema& schema) {
       "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
       "the derivatives of fields), gaussian (the negative log likelihood of a normal distribution, whose "
       "mean and log variance the network computes for each target: `docs/how-to/uncertainty.md`), and "
-      "binary_cross_entropy, whose targets are probabilities from 0 to 1 and whose outputs are logits.");
+      "binary_cross_entropy, whose targets are probabilities from 0 to 1 and whose outputs are logits. "
+      "custom: "
+      "of the program that reads the deck (`docs/how-to/custom-layers.md`).");
   keys.choice("loss_per", &ModelOptions::loss_per,
               Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
               "Relative norms. sample: over all channels of a sample's field together. channel: of each "

@@ -5,6 +5,7 @@
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/loss_arrays.hpp"
 
 namespace mylos {
 
@@ -28,17 +29,6 @@ void softmax_cross_entropy(const Execution& exec, const ConstTensor& logits, con
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
                            float* row_loss, std::int32_t* row_correct, std::int64_t classes = 0,
                            const ClassificationOptions& options = {});
-
-/// What a loss of targets computes of: predictions [rows, columns] and targets, floats, of the same shape.
-/// d_predictions is like predictions and follows the rules of d_logits above; row_loss: [rows] floats.
-struct LossArrays {
-  ConstTensor predictions;
-  const float* targets = nullptr;
-  Tensor d_predictions;
-  const float* loss_scale = nullptr;
-  float inverse_count = 1;
-  float* row_loss = nullptr;
-};
 
 /// Computes row_loss[r] = mean over the columns of (predictions - targets)^2, and d_predictions = *loss_scale
 /// * inverse_count times its gradient. The same applies to the losses below.

@@ -8,7 +8,8 @@ namespace {
 /// In the order of LossType.
 constexpr std::unique_ptr<LossHead> (*kinds[])(const ModelOptions&, const LossInput&) = {
     make_cross_entropy, make_mse,         make_l1,       make_huber,
-    make_relative_l2,   make_relative_h1, make_gaussian, make_binary_cross_entropy};
+    make_relative_l2,   make_relative_h1, make_gaussian, make_binary_cross_entropy,
+    make_custom};
 static_assert(std::size(kinds) == std::size(loss_traits));
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "mylos/base/error.hpp"
 #include "mylos/model/losses/output_loss.hpp"
 
 namespace mylos {
@@ -21,5 +22,9 @@ namespace mylos {
 [[nodiscard]] std::unique_ptr<LossHead> make_relative_h1(const ModelOptions&, const LossInput&);
 [[nodiscard]] std::unique_ptr<LossHead> make_gaussian(const ModelOptions&, const LossInput&);
 [[nodiscard]] std::unique_ptr<LossHead> make_binary_cross_entropy(const ModelOptions&, const LossInput&);
+[[nodiscard]] std::unique_ptr<LossHead> make_custom(const ModelOptions&, const LossInput&);
+
+/// Returns what to throw (bad_input) where a loss of the program is to be computed and there is none.
+[[nodiscard]] Error missing_custom_loss();
 
 }  // namespace mylos

@@ -16,6 +16,7 @@
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/optim/update/step_state.hpp"
@@ -89,6 +90,7 @@ Options checked(const Options& given) {
   if (options.data.shape.empty()) options.data.shape = options.model.shape;
   Options read = read_deck(resolve(options), "the options", {}).options;
   read.model.custom_layers = given.model.custom_layers;
+  read.model.custom_loss = given.model.custom_loss;
   return read;
 }
 
@@ -208,6 +210,9 @@ StepReport OnlineParts::step() {
   agree_on_call(OnlineCall::step, batch->samples());
   end = {};
   Trainer& trainer = *assembly.trainer;
+  const ModelOptions& model = assembly.network.options.model;
+  if (model.loss == LossType::custom && model.custom_loss == nullptr)
+    trainer.bring_error(missing_custom_loss());
   if (trainer.passes().is_forward_done || trainer.passes().backward > 0) {
     trainer.bring_error(Error(ExitCode::bad_input, errors::bad_call,
                               "step() between forward() and apply(); the passes since the last apply() are "
