@@ -162,10 +162,14 @@ ExitCode convert_command(const ConvertArguments& arguments);
 
 struct ExportArguments {
   NamedCheckpoint run;
-  std::string output;      // the model file; ONNX if its name ends in .onnx
+  std::string output;      // the model file; ONNX or source if its name ends in .onnx, .hpp, .c or .f90
   std::string type;        // of the weights: "fp32", "bf16", "fp16"; "" = the run's, of ONNX fp32
   std::int64_t opset = 0;  // of ONNX; 0 = the default
   bool input_statistics = false;
+  // Of source:
+  std::string real;        // "float", "double"; "" = float
+  std::string name;        // of the network in it; "" = that of the file
+  std::string derivative;  // "none", "jvp", "vjp", "jacobian"; "" = none
 };
 ExitCode export_command(const ExportArguments& arguments);
 

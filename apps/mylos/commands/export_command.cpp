@@ -1,6 +1,11 @@
 // mylos export RUN MODEL.h5|MODEL.onnx [--type fp32|bf16|fp16] [--opset N] [--best] [--average]
 // [--input-statistics]
+// mylos export RUN NET.hpp|NET.c|NET.f90 [--real float|double] [--name IDENT] [--derivative
+// none|jvp|vjp|jacobian]
+// [--best] [--average]
 #include <fmt/format.h>
+
+#include <filesystem>
 
 #include "commands.hpp"
 #include "commands/model_output.hpp"
@@ -16,6 +21,8 @@
 #include "mylos/inference/stored/network_state.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/interchange/onnx/onnx_network.hpp"
+#include "mylos/interchange/source/source_export.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 namespace {
@@ -27,8 +34,30 @@ std::optional<DType> exported_type(const std::string& name) {
   return std::nullopt;
 }
 
+void refuse_option(const ExportArguments& arguments, const char* option, const char* files) {
+  fail_input(errors::arguments_conflict, "{}: {} is for {}; leave it out, or name the output so",
+             printable(arguments.output), option, files);
+}
+
+/// Options of source and of other files exclude each other.
+void require_options_of_source(const ExportArguments& arguments) {
+  const bool is_source = source_language(arguments.output).has_value();
+  constexpr const char* of_source = "source: NET.hpp, NET.c or NET.f90";
+  if (is_source) {
+    if (!arguments.type.empty()) refuse_option(arguments, "--type", "MODEL.h5 and MODEL.onnx");
+    if (arguments.opset != 0) refuse_option(arguments, "--opset", "MODEL.onnx");
+    if (arguments.input_statistics) refuse_option(arguments, "--input-statistics", "MODEL.h5");
+    return;
+  }
+  if (!arguments.real.empty()) refuse_option(arguments, "--real", of_source);
+  if (!arguments.name.empty()) refuse_option(arguments, "--name", of_source);
+  if (!arguments.derivative.empty()) refuse_option(arguments, "--derivative", of_source);
+}
+
 /// Throws Error (bad_input) where options do not apply to the kind of the file.
 void require_options_apply(const ExportArguments& arguments) {
+  require_options_of_source(arguments);
+  if (source_language(arguments.output)) return;
   if (!has_onnx_name(arguments.output)) {
     if (arguments.opset != 0)
       fail_input(errors::arguments_conflict,
@@ -63,6 +92,11 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         "MODEL.onnx",
         printable(output));
   }
+  if (source_language(output)) {
+    require_source_output(checkpoint.path(), stored_options(checkpoint).data, output);
+    return;
+  }
+  if (!has_onnx_name(output)) require_hdf5_name(output, ", MODEL.onnx, NET.hpp, NET.c or NET.f90");
   require_model_output(checkpoint.path(), stored_options(checkpoint).data, output);
 }
 
@@ -82,6 +116,34 @@ void export_onnx(const CheckpointReader& checkpoint, const ExportArguments& argu
                                       arguments.output, origin_of(checkpoint, arguments.run.average),
                                       name_of(options.type), options.opset, nodes, model.weights,
                                       format_bytes(model.weight_bytes), checkpoint.path()));
+}
+
+SourceDerivative derivative_of(const std::string& name) {
+  if (name == "jvp") return SourceDerivative::jvp;
+  if (name == "vjp") return SourceDerivative::vjp;
+  if (name == "jacobian") return SourceDerivative::jacobian;
+  return SourceDerivative::none;
+}
+
+void export_source_file(const CheckpointReader& checkpoint, const ExportArguments& arguments,
+                        const SourceOptions& options) {
+  const ExportedSource source = export_source(checkpoint, options);
+  publish_text(arguments.output, source.text);
+  standard_output(0).line(fmt::format("{}: source {} in {}, {} inputs, {} outputs, {} constants, from {}",
+                                      arguments.output, origin_of(checkpoint, arguments.run.average),
+                                      options.is_double ? "double" : "float", source.inputs, source.outputs,
+                                      source.numbers, checkpoint.path()));
+}
+
+SourceOptions source_options(const ExportArguments& arguments, SourceLanguage language,
+                             StoredWeights weights) {
+  SourceOptions options{.language = language,
+                        .name = arguments.name,
+                        .is_double = arguments.real == "double",
+                        .derivative = derivative_of(arguments.derivative),
+                        .weights = weights};
+  if (options.name.empty()) options.name = std::filesystem::path(arguments.output).stem().string();
+  return options;
 }
 
 void export_model_file(const CheckpointReader& checkpoint, const ExportArguments& arguments,
@@ -108,7 +170,9 @@ ExitCode export_command(const ExportArguments& arguments) {
   require_average(checkpoint, arguments.run);
   require_replaceable(checkpoint, arguments.output);
   const StoredWeights weights = arguments.run.average ? StoredWeights::average : StoredWeights::current;
-  if (has_onnx_name(arguments.output)) {
+  if (const auto language = source_language(arguments.output)) {
+    export_source_file(checkpoint, arguments, source_options(arguments, *language, weights));
+  } else if (has_onnx_name(arguments.output)) {
     export_onnx(checkpoint, arguments, weights);
   } else {
     export_model_file(checkpoint, arguments, weights);

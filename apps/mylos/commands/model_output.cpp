@@ -15,4 +15,12 @@ void require_model_output(const std::string& checkpoint, const DataOptions& data
   require_other_than_data(data, output);
 }
 
+void require_source_output(const std::string& checkpoint, const DataOptions& data,
+                           const std::string& output) {
+  require_file_output(output, "source", "net.hpp");
+  require_other_file(checkpoint, output);
+  require_replaceable(output, OutputKind::other);
+  require_other_than_data(data, output);
+}
+
 }  // namespace mylos::app

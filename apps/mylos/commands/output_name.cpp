@@ -55,6 +55,14 @@ bool has_ending_after_onnx(const std::string& path) {
   return file_name_of(path).find(".onnx.") != std::string::npos;
 }
 
+std::optional<SourceLanguage> source_language(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension == ".hpp") return SourceLanguage::cpp;
+  if (fs::path(path).extension() == ".c") return SourceLanguage::c;  // .C is C++ to compilers
+  if (extension == ".f90") return SourceLanguage::fortran;
+  return std::nullopt;
+}
+
 void require_file_output(const std::string& path, const char* whose, const char* example) {
   std::error_code failure;
   const fs::file_status there = fs::status(path, failure);

@@ -1,7 +1,10 @@
 // What the name of an output states about its kind, and whether a file can be written there.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "mylos/interchange/source/source_file.hpp"
 
 namespace mylos::app {
 
@@ -20,6 +23,9 @@ void require_array_name(const std::string& path);
 
 /// Returns whether another ending follows ".onnx": neither HDF5 nor ONNX is meant for sure.
 [[nodiscard]] bool has_ending_after_onnx(const std::string& path);
+
+/// Returns the language of source that a file of this name has: its name ends in .hpp, .c or .f90.
+[[nodiscard]] std::optional<SourceLanguage> source_language(const std::string& path);
 
 /// Throws Error (bad_input) if the path cannot be written or is a folder. For the message: `whose` file it is
 /// ("checkpoint's"), and the name of an `example` in that folder.

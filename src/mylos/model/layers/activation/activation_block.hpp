@@ -7,6 +7,7 @@
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -19,13 +20,14 @@ struct ActivationOptions {
   std::uint64_t seed = 0;
 };
 
-class ActivationBlock final : public Block {
+class ActivationBlock final : public Block, public SourceBlock {
  public:
   explicit ActivationBlock(ActivationOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "mylos/model/block.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -19,13 +20,14 @@ struct ChainBranchOptions {
   DType skip_type = DType::fp32;  // also of the output
 };
 
-class ChainBranch final : public Block {
+class ChainBranch final : public Block, public SourceBlock {
  public:
   explicit ChainBranch(ChainBranchOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

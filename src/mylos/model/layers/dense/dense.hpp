@@ -10,6 +10,7 @@
 #include "mylos/model/block.hpp"
 #include "mylos/model/block/block_product.hpp"
 #include "mylos/model/options.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -26,7 +27,7 @@ struct DenseOptions {
   std::uint64_t seed = 0;
 };
 
-class Dense final : public Block {
+class Dense final : public Block, public SourceBlock {
  public:
   explicit Dense(DenseOptions options);
 
@@ -35,6 +36,7 @@ class Dense final : public Block {
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

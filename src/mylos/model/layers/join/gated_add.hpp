@@ -7,6 +7,7 @@
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -19,7 +20,7 @@ struct GatedAddOptions {
   DType gradient_type = DType::fp32;
 };
 
-class GatedAdd final : public Block {
+class GatedAdd final : public Block, public SourceBlock {
  public:
   explicit GatedAdd(GatedAddOptions options);
 
@@ -27,6 +28,7 @@ class GatedAdd final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

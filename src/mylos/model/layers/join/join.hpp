@@ -10,6 +10,7 @@
 
 #include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -27,7 +28,7 @@ struct JoinOptions {
   DType type = DType::fp32;
 };
 
-class Join final : public Block {
+class Join final : public Block, public SourceBlock {
  public:
   /// Throws Error (bad_input) if an addition has unequal channels.
   explicit Join(JoinOptions options);
@@ -35,6 +36,7 @@ class Join final : public Block {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

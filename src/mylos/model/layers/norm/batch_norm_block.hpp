@@ -10,6 +10,7 @@
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -27,7 +28,7 @@ struct BatchNormOptions {
 
 struct NormBackward;
 
-class BatchNormBlock final : public Block {
+class BatchNormBlock final : public Block, public SourceBlock {
  public:
   explicit BatchNormBlock(BatchNormOptions options);
 
@@ -41,6 +42,7 @@ class BatchNormBlock final : public Block {
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mylos/model/block/norm.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -16,7 +17,7 @@ struct NormOptions {
   DType gradient_type = DType::fp32;
 };
 
-class NormBlock final : public Block {
+class NormBlock final : public Block, public SourceBlock {
  public:
   explicit NormBlock(NormOptions options);
 
@@ -28,6 +29,7 @@ class NormBlock final : public Block {
   [[nodiscard]] std::optional<InputNorm> input_norm(const StepContext& context,
                                                     const BlockMemory& memory) const override;
   bool write_onnx(OnnxLayer& layer) const override;
+  bool write_source(SourceLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

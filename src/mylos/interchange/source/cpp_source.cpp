@@ -1,0 +1,187 @@
+// Exported C++: a header of C++17 with a namespace, whose functions run on devices where Kokkos, CUDA or HIP
+// compile them.
+//
+// Arrays of constants are static constexpr variables of functions: device code may read these, but not those
+// of a namespace (CUDA C++ Programming Guide, "Static Variables within Function").
+#include <fmt/format.h>
+
+#include "mylos/interchange/source/c_routines.hpp"
+#include "mylos/interchange/source/c_text.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* function_macro = "MYLOS_NETWORK_FUNCTION";
+
+constexpr const char* cpp_beginning = R"(#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#if defined(KOKKOS_INLINE_FUNCTION)
+#define MYLOS_NETWORK_FUNCTION KOKKOS_INLINE_FUNCTION
+#elif defined(__CUDACC__) || defined(__HIPCC__)
+#define MYLOS_NETWORK_FUNCTION inline __host__ __device__
+#else
+#define MYLOS_NETWORK_FUNCTION inline
+#endif
+
+)";
+
+std::string cpp_constants(const SourceFile& file) {
+  std::string text;
+  for (const SourceConstant& constant : file.plan.constants) {
+    const char* type = constant.is_double ? "double" : "real";
+    text += fmt::format(
+        "\n/* {} */\n{} const {} *{}() {{\n  static constexpr {} values[{}] = {{\n{}}};\n  return "
+        "values;\n}}\n",
+        comment_text(constant.meaning), function_macro, type, constant.name, type, constant.values.size(),
+        c_numbers(constant, file.is_double, "      "));
+  }
+  return text;
+}
+
+/// Returns the call that the threads of a team make together.
+std::string team_call(const SourceCall& call, bool is_double) {
+  const CSyntax together(is_double, [](const std::string& name) { return name + "()"; });
+  const CSyntax one_element(is_double, [](const std::string& name) { return name + "() + i"; });
+  const bool has_team_routine = call.kind == SourceCallKind::linear || call.routine.ends_with("norm");
+  std::vector<std::string> arguments = argument_texts(call, together, "", "");
+  std::string text;
+  if (call.kind == SourceCallKind::elementwise || call.kind == SourceCallKind::each_element) {
+    SourceCall element = call;
+    for (SourceArgument& argument : element.arguments) {
+      if (auto* address = std::get_if<SourceAddress>(&argument)) address->width = 1;
+    }
+    const std::string size = arguments.front();
+    arguments = argument_texts(element, one_element, "", "i");
+    arguments.front() = "1";
+    text = fmt::format(
+        "  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, {}), [=](int i) {{\n    {}({});\n  }});\n",
+        size, call.routine, wrapped(arguments, 20, 110, "        ", ""));
+  } else if (has_team_routine) {
+    text = fmt::format("  team_{}(team, {});\n", call.routine, wrapped(arguments, 30, 110, "      ", ""));
+  } else {
+    text = fmt::format("  Kokkos::single(Kokkos::PerTeam(team), [=]() {{ {}({}); }});\n", call.routine,
+                       wrapped(arguments, 60, 110, "      ", ""));
+  }
+  return text + "  team.team_barrier();\n";
+}
+
+std::string team_text(const SourceFile& file) {
+  const SourcePass& forward = file.plan.forward;
+  std::string text = "\n#if defined(KOKKOS_INLINE_FUNCTION)\n";
+  text += c_routine_text(texts_of(team_routines(), routines_of(forward)), {});
+  text +=
+      "\ntemplate <class Team>\nKOKKOS_INLINE_FUNCTION void team_forward(const Team &team, const real *x, "
+      "real "
+      "*y, real *scratch) {\n";
+  std::int64_t offset = 0;
+  for (const SourceBuffer& buffer : forward.buffers) {
+    text += fmt::format("  real *{} = scratch + {};\n", buffer.name, offset);
+    offset += buffer.width;
+  }
+  if (offset == 0) text += "  (void)scratch;\n";
+  for (const SourceCall& call : forward.calls) text += team_call(call, file.is_double);
+  return text + "}\n#endif\n";
+}
+
+std::string cpp_evaluate() {
+  return R"(
+/* One sample: y[outputs] of x[inputs]; pointers, arrays, or Kokkos views of rank 1. */
+template <class In, class Out>
+MYLOS_NETWORK_FUNCTION void evaluate(const In &x, Out &&y) {
+  real sample[inputs], result[outputs];
+  for (int i = 0; i < inputs; ++i) sample[i] = x[i];
+  detail::forward(sample, result);
+  for (int o = 0; o < outputs; ++o) y[o] = result[o];
+}
+)";
+}
+
+std::string cpp_block(const SourceFile& file) {
+  return fmt::format(R"(
+/* Several samples, one after the other: x[columns][inputs], y[columns][outputs]. */
+{} void evaluate_block(int columns, const real *x, real *y) {{
+{}}}
+)",
+                     function_macro, c_block_body(file, "detail::"));
+}
+
+std::string cpp_derivative(const SourceFile& file) {
+  switch (file.derivative) {
+    case SourceDerivative::none:
+      return "";
+    case SourceDerivative::jvp:
+      return fmt::format(
+          "\n/* y, and the change dy of y by a change dx of x, to first order. */\n"
+          "{} void jvp(const real *x, const real *dx, real *y, real *dy) {{\n{}}}\n",
+          function_macro, c_derivative_body(file, "detail::"));
+    case SourceDerivative::vjp:
+      return fmt::format(
+          "\n/* xbar = the gradient with respect to x of ybar . y. */\n"
+          "{} void vjp(const real *x, const real *ybar, real *xbar) {{\n{}}}\n",
+          function_macro, c_derivative_body(file, "detail::"));
+    case SourceDerivative::jacobian:
+      break;
+  }
+  return fmt::format(
+      "\n/* jacobian[outputs][inputs] = dy / dx. */\n"
+      "{} void jacobian(const real *x, real *jacobian) {{\n{}}}\n",
+      function_macro, c_derivative_body(file, "detail::"));
+}
+
+/// The function for a team, which copies x and y: views may have strides.
+std::string team_evaluate() {
+  return R"(
+#if defined(KOKKOS_INLINE_FUNCTION)
+/* One sample by all threads of a team, which call it together. scratch: scratch_bytes bytes that they share,
+   such as team.team_scratch(0).get_shmem(scratch_bytes). */
+template <class Team, class In, class Out>
+KOKKOS_INLINE_FUNCTION void evaluate(const Team &team, const In &x, Out &&y, void *scratch) {
+  real *sample = static_cast<real *>(scratch);
+  real *result = sample + inputs;
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, inputs), [&](int i) { sample[i] = x[i]; });
+  team.team_barrier();
+  detail::team_forward(team, sample, result, result + outputs);
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, outputs), [&](int o) { y[o] = result[o]; });
+  team.team_barrier();
+}
+#endif
+)";
+}
+
+}  // namespace
+
+std::string cpp_source(const SourceFile& file) {
+  const CSyntax syntax(file.is_double, [](const std::string& name) { return name + "()"; });
+  const CDialect dialect{.function = function_macro,
+                         .restricted = "__restrict",
+                         .real_cast = "real",
+                         .double_cast = "double",
+                         .math = "math::",
+                         .math_ending = ""};
+  const SourcePlan& plan = file.plan;
+  std::string text = c_comment(file.description) + cpp_beginning;
+  text += fmt::format(
+      "namespace {} {{\n\n"
+      "using real = {};\n"
+      "constexpr int inputs = {};\n"
+      "constexpr int outputs = {};\n"
+      "/* Of the function for a team. */\n"
+      "constexpr std::size_t scratch_bytes = {} * sizeof(real);\n\n"
+      "namespace detail {{\n\n"
+      "#if defined(KOKKOS_INLINE_FUNCTION)\nnamespace math = Kokkos;\n#else\nnamespace math = std;\n#endif\n",
+      file.name, file.is_double ? "double" : "float", plan.inputs, plan.outputs,
+      plan.inputs + plan.outputs + plan.forward.buffer_width());
+  text += cpp_constants(file);
+  text += c_routine_text(texts_of(c_routines(), file.routines()), dialect);
+  text += c_passes(file, syntax, function_macro);
+  text += team_text(file);
+  text += "\n}  // namespace detail\n";
+  text += cpp_evaluate() + cpp_block(file) + cpp_derivative(file) + team_evaluate();
+  text += fmt::format("\n}}  // namespace {}\n\n#undef {}\n\n", file.name, function_macro);
+  return text + c_comment(file.deck);
+}
+
+}  // namespace mylos

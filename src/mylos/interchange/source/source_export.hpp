@@ -1,0 +1,42 @@
+// The network of a checkpoint as one file of source without dependencies, in C, C++ or Fortran.
+//
+// docs/how-to/source.md is the users' page.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/interchange/source/source_file.hpp"
+
+namespace mylos {
+
+/// Numbers in one file: compilers take seconds for a million, and gigabytes of memory for many more.
+inline constexpr std::int64_t max_source_numbers = 1'000'000;
+/// Elements of a vector between layers: they are on the stack.
+inline constexpr std::int64_t max_source_width = 16'384;
+
+struct SourceOptions {
+  SourceLanguage language = SourceLanguage::c;
+  std::string name;  // is_source_name()
+  bool is_double = false;
+  SourceDerivative derivative = SourceDerivative::none;
+  StoredWeights weights = StoredWeights::current;
+};
+
+struct ExportedSource {
+  std::string text;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::int64_t numbers = 0;
+};
+
+/// For one rank. Equal checkpoints and options give equal texts. Throws Error (bad_input): bad_argument if
+/// the name cannot be used, unsupported_feature that names a layer which source cannot compute, too_large,
+/// no_average, not_finite, or if the checkpoint contradicts itself.
+[[nodiscard]] ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOptions& options);
+
+/// Throws Error (bad_input, bad_argument) unless a network can have this name in source of this language.
+void require_source_name(const std::string& name, SourceLanguage language);
+
+}  // namespace mylos

@@ -1,0 +1,45 @@
+// SourceFile: what a file of exported source contains, whatever its language.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mylos/interchange/source/source_calls.hpp"
+
+namespace mylos {
+
+enum class SourceLanguage { c, cpp, fortran };
+/// The function for derivatives in the file, in physical units.
+enum class SourceDerivative { none, jvp, vjp, jacobian };
+
+struct SourceFile {
+  std::string name;        // of the network: prefix of functions, C++ namespace, Fortran module
+  bool is_double = false;  // the arithmetic's type; else float
+  SourceDerivative derivative = SourceDerivative::none;
+  SourcePlan plan;
+  std::vector<std::string> description;  // lines of the comment at the beginning
+  std::vector<std::string> deck;         // lines of the comment at the end
+
+  [[nodiscard]] bool has_tangent() const {
+    return derivative == SourceDerivative::jvp ||
+           (derivative == SourceDerivative::jacobian && plan.inputs < plan.outputs);
+  }
+  [[nodiscard]] bool has_pullback() const {
+    return derivative == SourceDerivative::vjp ||
+           (derivative == SourceDerivative::jacobian && plan.inputs >= plan.outputs);
+  }
+  /// Returns the pass of derivatives.
+  [[nodiscard]] const SourcePass& derivatives() const { return has_tangent() ? plan.tangent : plan.pullback; }
+  /// Returns the columns that a block computes at once, whose buffers are on the stack: at most 1 MiB of
+  /// doubles of the widest networks that are exported.
+  [[nodiscard]] std::int64_t columns_at_once() const { return plan.forward.buffer_width() <= 4096 ? 16 : 4; }
+  /// Returns the routines that the file's functions call.
+  [[nodiscard]] std::set<std::string> routines() const;
+};
+
+/// A file in its language.
+[[nodiscard]] std::string c_source(const SourceFile& file);
+[[nodiscard]] std::string cpp_source(const SourceFile& file);
+[[nodiscard]] std::string fortran_source(const SourceFile& file);
+
+}  // namespace mylos

@@ -1,0 +1,69 @@
+#include "mylos/interchange/source/source_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t max_name = 40;   // Fortran ends at 63 characters, and functions add "_evaluate_block"
+constexpr std::size_t max_layer = 32;  // of a layer's name in that of a constant
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Keywords of C (to C23) and C++ (to C++23), types and macros of their libraries that everyone has, and the
+/// words of Fortran's statements, in lower case.
+constexpr std::string_view keywords =
+    " abstract alignas alignof allocatable allocate and and_eq asm assign associate asynchronous auto"
+    " backspace bitand bitor block bool break call case catch char char16_t char32_t char8_t character"
+    " class close co_await co_return co_yield codimension common compl complex concept concurrent const"
+    " const_cast consteval constexpr constinit contains contiguous continue critical cycle data deallocate"
+    " decltype default deferred delete dimension do double dynamic_cast elemental else elseif elsewhere"
+    " end enddo endif entry enum enumerator equivalence exit explicit export extends extern external false"
+    " final float flush for forall format friend function generic goto if implicit import impure include"
+    " inline inquire int integer intent interface intrinsic iso_fortran_env kind kokkos len logical long"
+    " main module mutable namelist namespace new noexcept none nopass not not_eq null nullify nullptr only"
+    " open operator optional or or_eq parameter pass pause pointer print private procedure program"
+    " protected public pure read real recursive register reinterpret_cast requires restrict result return"
+    " rewind save select sequence short signed sizeof static static_assert static_cast std stop struct"
+    " submodule subroutine switch target template then this thread_local throw true try type typedef"
+    " typeid typename typeof union unsigned use using value virtual void volatile wait wchar_t where while"
+    " write xor xor_eq"
+    " ";
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+bool is_source_name(std::string_view name) {
+  if (name.empty() || name.size() > max_name || !is_letter(name.front())) return false;
+  const bool is_word =
+      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  return is_word && keywords.find(fmt::format(" {} ", lower_case(name))) == std::string_view::npos;
+}
+
+std::string SourceNames::add(std::string_view layer, std::string_view ending) {
+  std::string base = lower_case(layer.substr(0, max_layer));
+  for (char& c : base) {
+    if (!is_letter(c) && !is_digit(c)) c = '_';
+  }
+  if (base.empty() || !is_letter(base.front())) base = "layer_" + base;
+  std::string name = fmt::format("{}_{}", base, ending);
+  for (int number = 2; !taken_.insert(name).second; ++number)
+    name = fmt::format("{}_{}_{}", base, number, ending);
+  return name;
+}
+
+}  // namespace mylos

@@ -1,0 +1,129 @@
+#include "mylos/interchange/source/source_network_of.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+
+namespace mylos {
+namespace {
+
+void refuse(const Block& block) {
+  fail_input(errors::unsupported_feature,
+             "layer '{}' is of the kind '{}', which `mylos export` cannot write as source: it writes dense "
+             "layers, activations, norms, sums and concatenations of vectors; export a model file, MODEL.h5",
+             block.signature().name, block.signature().kind);
+}
+
+/// Appends the blocks and returns the value that the last one gives.
+std::size_t append_blocks(SourceNetwork& source, const Chain& chain, const ReadSourceWeight& read,
+                          std::size_t input) {
+  std::vector<std::size_t> boundaries{input};
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
+    const Block& block = *chain.blocks[i];
+    const auto* written = dynamic_cast<const SourceBlock*>(&block);
+    if (written == nullptr) refuse(block);
+    const std::size_t from = chain.skip_of(i);
+    SourceLayer layer(source, read, block.signature().name, boundaries[i],
+                      from == no_skip ? boundaries[i] : boundaries[from]);
+    if (!written->write_source(layer)) refuse(block);
+    boundaries.push_back(layer.output());
+  }
+  return boundaries.back();
+}
+
+/// Appends what makes of the network's outputs those of `mylos predict`.
+void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::size_t outputs) {
+  const ColumnScaling& targets = network.training.normalizer.targets;
+  const std::int64_t width = source.width(outputs);
+  std::vector<double> deviations;  // by which training divided the targets
+  for (const double scale : targets.scale) deviations.push_back(1 / scale);
+  const auto append = [&](auto kind) {
+    source.operations.push_back({"outputs", outputs, width, std::move(kind)});
+  };
+  switch (network.chain.prediction()) {
+    case Prediction::classes:
+      return append(SourceSoftmax{});
+    case Prediction::probabilities:
+      return append(SourceSigmoid{});
+    case Prediction::distributions: {
+      const auto means = static_cast<std::size_t>(width / 2);
+      if (targets.identity())
+        return append(SourceGaussian{std::vector<double>(means, 0.0), std::vector<double>(means, 1.0)});
+      return append(SourceGaussian{targets.shift, std::move(deviations)});
+    }
+    case Prediction::numbers:
+      if (!targets.identity()) append(SourceUnits{targets.shift, std::move(deviations)});
+      break;
+  }
+}
+
+template <class Number>
+bool all_finite(const std::vector<Number>& values) {
+  return std::all_of(values.begin(), values.end(), [](Number value) { return std::isfinite(value); });
+}
+
+/// Returns whether all numbers of an operation are finite.
+struct IsFinite {
+  bool operator()(const SourceLinear& linear) const {
+    return all_finite(linear.weight) && all_finite(linear.bias);
+  }
+  bool operator()(const SourceNorm& norm) const { return all_finite(norm.weight) && all_finite(norm.bias); }
+  bool operator()(const SourceBatchNorm& norm) const {
+    return all_finite(norm.shift) && all_finite(norm.scale) && all_finite(norm.offset);
+  }
+  bool operator()(const SourceAdd& sum) const { return all_finite(sum.factor); }
+  bool operator()(const SourceScaling& kind) const { return is_finite(kind); }
+  bool operator()(const SourceUnits& kind) const { return is_finite(kind); }
+  bool operator()(const SourceGaussian& kind) const { return is_finite(kind); }
+  template <class WithoutNumbers>
+  bool operator()(const WithoutNumbers& /*kind*/) const {
+    return true;
+  }
+
+ private:
+  template <class Scaling>
+  static bool is_finite(const Scaling& scaling) {
+    return all_finite(scaling.shift) && all_finite(scaling.scale);
+  }
+};
+
+void require_finite(const SourceNetwork& source, const std::string& path) {
+  for (const SourceOperation& operation : source.operations) {
+    if (std::visit(IsFinite{}, operation.kind)) continue;
+    fail_input(errors::not_finite, "{}: '{}' has a number that is not finite; export an earlier checkpoint",
+               path, operation.layer);
+  }
+}
+
+/// Returns whether each sample of the outputs is a vector.
+bool has_vector_outputs(const Chain& chain) {
+  return chain.grids.empty() || chain.grids.back().points() == 1;
+}
+
+}  // namespace
+
+void require_source_layers(const StoredNetwork& network) {
+  for (const auto& block : network.chain.blocks) {
+    if (dynamic_cast<const SourceBlock*>(block.get()) == nullptr) refuse(*block);
+  }
+  if (!has_vector_outputs(network.chain)) refuse(*network.chain.blocks.back());
+}
+
+SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWeight& read) {
+  require_source_layers(network);
+  SourceNetwork source;
+  source.inputs = network.chain.inputs();
+  const ColumnScaling& inputs = network.training.normalizer.inputs;
+  if (!inputs.identity())
+    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
+  const std::size_t outputs = append_blocks(source, network.chain, read, source.operations.size());
+  source.operations.resize(outputs);  // later ones contribute nothing
+  append_meaning(source, network, outputs);
+  require_finite(source, network.path);
+  return source;
+}
+
+}  // namespace mylos

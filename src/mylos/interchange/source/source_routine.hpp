@@ -1,0 +1,21 @@
+// SourceRoutine: one of the routines that exported source consists of, as text of its language.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mylos {
+
+struct SourceRoutine {
+  std::string_view name;
+  std::vector<std::string_view> calls;  // other routines, which the table has before it
+  std::string_view text;
+};
+
+/// Returns the texts of the named routines and of those that they call, in the order of the table.
+[[nodiscard]] std::string texts_of(std::span<const SourceRoutine> table, std::set<std::string> names);
+
+}  // namespace mylos
