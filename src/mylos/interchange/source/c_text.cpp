@@ -127,7 +127,8 @@ std::string CSyntax::number(double value) const {
 std::string CSyntax::address(const SourceAddress& address, const std::string& column) const {
   std::string text = address.buffer;
   if (address.offset > 0) text += fmt::format(" + {}", address.offset);
-  if (!column.empty()) text += fmt::format(" + {} * {}", address.width, column);
+  if (!column.empty())
+    text += address.width == 1 ? " + " + column : fmt::format(" + {} * {}", address.width, column);
   return text;
 }
 
@@ -143,7 +144,8 @@ std::string CSyntax::loop(const std::string& body) const {
 }
 
 std::string CSyntax::array(const std::string& name, std::int64_t columns, std::int64_t width) const {
-  return columns > 1 ? fmt::format("  real {}[{} * {}];\n", name, columns, width)
+  // Without the zeros, gcc warns that a block of no columns would leave the buffer uninitialised.
+  return columns > 1 ? fmt::format("  real {}[{} * {}] = {{0}};\n", name, columns, width)
                      : fmt::format("  real {}[{}];\n", name, width);
 }
 

@@ -166,8 +166,10 @@ std::string fortran_jvp_text(const SourceFile& file) {
   return R"(
   ! y, and the change dy of y by a change dx of x, to first order.
   pure subroutine NAME_jvp(x, dx, y, dy)
-    real(rk), intent(in) :: x(INPUTS), dx(INPUTS)
-    real(rk), intent(out) :: y(OUTPUTS), dy(OUTPUTS)
+    real(rk), intent(in) :: x(INPUTS)
+    real(rk), intent(in) :: dx(INPUTS)
+    real(rk), intent(out) :: y(OUTPUTS)
+    real(rk), intent(out) :: dy(OUTPUTS)
 )" + fortran_tape_declaration(file) +
          fortran_tape_call(file) + "    " + fortran_derivative_call(file, "dx", "dy") +
          "  end subroutine NAME_jvp\n";
@@ -177,7 +179,8 @@ std::string fortran_vjp_text(const SourceFile& file) {
   return R"(
   ! xbar = the gradient with respect to x of the scalar product ybar . y.
   pure subroutine NAME_vjp(x, ybar, xbar)
-    real(rk), intent(in) :: x(INPUTS), ybar(OUTPUTS)
+    real(rk), intent(in) :: x(INPUTS)
+    real(rk), intent(in) :: ybar(OUTPUTS)
     real(rk), intent(out) :: xbar(INPUTS)
     real(rk) :: y(OUTPUTS)
 )" + fortran_tape_declaration(file) +
@@ -196,9 +199,10 @@ std::string fortran_jacobian_text(const SourceFile& file) {
     real(rk), intent(in) :: x(INPUTS)
     real(rk), intent(out) :: jacobian(OUTPUTS, INPUTS)
     integer :: i
-    real(rk) :: y(OUTPUTS), seed()" +
-         size + "), slopes(" + slopes + ")\n" + fortran_tape_declaration(file) + fortran_tape_call(file) +
-         "    seed = 0\n    do i = 1, " + size + "\n      seed(i) = 1\n      " +
+    real(rk) :: y(OUTPUTS)
+    real(rk) :: seed()" +
+         size + ")\n    real(rk) :: slopes(" + slopes + ")\n" + fortran_tape_declaration(file) +
+         fortran_tape_call(file) + "    seed = 0\n    do i = 1, " + size + "\n      seed(i) = 1\n      " +
          fortran_derivative_call(file, "seed", "slopes") + "      seed(i) = 0\n      " + part +
          " = slopes\n    end do\n  end subroutine NAME_jacobian\n";
 }
@@ -245,7 +249,8 @@ std::string fortran_forward_text(const SourceFile& file) {
     integer, intent(in) :: rows
     real(rk), intent(in) :: x(rows, INPUTS)
     real(rk), intent(out) :: y(rows, OUTPUTS)
-    real(rk) :: samples(INPUTS, {columns}), results(OUTPUTS, {columns})
+    real(rk) :: samples(INPUTS, {columns})
+    real(rk) :: results(OUTPUTS, {columns})
     integer :: first, last
     do first = 1, rows, {columns}
       last = min(first + {columns} - 1, rows)
@@ -286,24 +291,26 @@ std::string fortran_constant_text(const SourceConstant& constant, bool is_double
 std::string fortran_module_head(const SourceFile& file) {
   const bool has_doubles = std::any_of(file.plan.constants.begin(), file.plan.constants.end(),
                                        [](const SourceConstant& constant) { return constant.is_double; });
-  std::string entities =
-      "NAME_real, NAME_inputs, NAME_outputs, &\n    NAME_evaluate, NAME_evaluate_block, NAME_evaluate_rows";
-  if (file.derivative == SourceDerivative::jvp) entities += ", NAME_jvp";
-  if (file.derivative == SourceDerivative::vjp) entities += ", NAME_vjp";
-  if (file.derivative == SourceDerivative::jacobian) entities += ", NAME_jacobian";
+  std::vector<std::string> entities{"real",     "inputs",         "outputs",
+                                    "evaluate", "evaluate_block", "evaluate_rows"};
+  if (file.derivative == SourceDerivative::jvp) entities.emplace_back("jvp");
+  if (file.derivative == SourceDerivative::vjp) entities.emplace_back("vjp");
+  if (file.derivative == SourceDerivative::jacobian) entities.emplace_back("jacobian");
+  for (std::string& entity : entities) entity = "NAME_" + entity;
   return fmt::format(R"(module NAME
   use, intrinsic :: iso_fortran_env, only: rk => {}{}
   implicit none
   private
-  public :: {}
+  public :: &
+    {}
 
   ! The kind of all arguments, and the extents of a sample.
   integer, parameter :: NAME_real = rk
   integer, parameter :: NAME_inputs = {}
   integer, parameter :: NAME_outputs = {}
 )",
-                     file.is_double ? "real64" : "real32", has_doubles ? ", dk => real64" : "", entities,
-                     file.plan.inputs, file.plan.outputs);
+                     file.is_double ? "real64" : "real32", has_doubles ? ", dk => real64" : "",
+                     fmt::join(entities, ", &\n    "), file.plan.inputs, file.plan.outputs);
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ class Constants {
     put("scale", fmt::format("[{}]", scale.size()), scale, true);
   }
   void put(const char* part, std::vector<double> values) {
-    put(part, fmt::format("[{}]", values.size()), std::move(values), false);
+    const std::string shape = fmt::format("[{}]", values.size());
+    put(part, shape, std::move(values), false);
   }
   void put(const char* part, const std::string& shape, std::vector<double> values, bool is_double) {
     std::string name = names_.add(layer_, part);

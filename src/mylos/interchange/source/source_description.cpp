@@ -23,7 +23,7 @@ void add_inputs(std::vector<std::string>& lines, const StoredNetwork& network) {
     if (!names.empty()) line += fmt::format("  {}", names[i % names.size()]);
     if (range.known()) {
       const std::size_t column = i % range.minimum.size();
-      line += fmt::format("  {} to {}", range.minimum[column], range.maximum[column]);
+      line += fmt::format("  {:.7g} to {:.7g}", range.minimum[column], range.maximum[column]);
     }
     lines.push_back(std::move(line));
   }

@@ -1,0 +1,190 @@
+"""mylos export RUN net.c | net.hpp | net.f90: source that compiles without warnings, and computes what NumPy computes in double of the
+same weights, and `mylos predict` in float; derivatives against central differences and against each other.
+
+usage: test_export_source.py MYLOS [--full]
+Languages without a compiler are not tested.
+"""
+import h5py
+import numpy
+
+import source_programs
+from source_networks import NETWORKS, Reference, random_network, write
+from source_programs import LANGUAGES, SAMPLES
+from support.cases import run_cases, skip
+from support.decks import deck_text, layer
+from support.run_folders import last_checkpoint
+
+FLOAT = float(numpy.finfo(numpy.float32).eps)
+ULPS = 8  # of a layer
+PREDICT = 1e-5  # of the largest output, as for ONNX
+DOUBLE = 1e-12
+DIFFERENCES = 1e-6
+DERIVATIVES = ("jacobian", "jvp", "vjp")
+
+
+def error_of(found, expected):
+    """Of the largest number."""
+    assert found.shape == expected.shape and numpy.isfinite(found).all(), (found.shape, expected.shape)
+    return numpy.abs(found - expected).max() / max(numpy.abs(expected).max(), 1e-30)
+
+
+def require(what, error, tolerance):
+    assert error <= tolerance, f"{what}: {error:.2g}, at most {tolerance:.2g}"
+
+
+class Exported:
+    """A trained network, its files and what they should compute."""
+
+    def __init__(self, command, name, described, derivatives):
+        inputs = write(command.folder, name, described)
+        command.must("train", f"{name}.toml")
+        self.reference = Reference(described, last_checkpoint(command, f"runs/{name}"))
+        self.depth = 2 + len(described["layers"])
+        source = numpy.random.default_rng(7)
+        self.x = inputs[:SAMPLES].astype(float)
+        self.dx = source.normal(size=self.x.shape).astype("f4").astype(float)
+        self.ybar = source.normal(size=(SAMPLES, self.reference.outputs())).astype("f4").astype(float)
+        self.y = self.reference.forward(self.x)
+        self.jacobian = self.reference.jacobian(self.x)
+        self.networks = [self.export(command, name, real, derivative) for real, derivative in derivatives]
+        command.must("predict", f"runs/{name}", f"{name}-data.h5", "predicted.h5")
+        with h5py.File(command.folder / "predicted.h5") as file:
+            parts = [file["outputs"][()]] + ([file["standard_deviation"][()]] if "standard_deviation" in file else [])
+        self.predicted = numpy.concatenate(parts, -1)[:SAMPLES]
+
+    def export(self, command, name, real, derivative):
+        prefix = f"{name}_{real}_{derivative}"
+        network = source_programs.Network(prefix, real, derivative, self.x.shape[1], self.y.shape[1])
+        for language in LANGUAGES:
+            if language.available():
+                command.must("export", f"runs/{name}", f"{prefix}.{language.ending}", "--real", real, "--derivative", derivative)
+        network.write_input(command.folder, self.x, self.dx, self.ybar)
+        return network
+
+    def check(self, network, found, what):
+        what = f"{network.name} {what}"
+        is_double = network.real == "double"
+        tolerance = DOUBLE if is_double else ULPS * self.depth * FLOAT
+        for function in ("evaluate", "block", "rows"):
+            if function in found:
+                require(f"{what} {function}", error_of(found[function], self.y), tolerance)
+        require(f"{what} and predict", error_of(found["evaluate"], self.predicted), PREDICT)
+        differences = DIFFERENCES if is_double else 64 * self.depth * FLOAT
+        if "jacobian" in found:
+            require(f"{what} jacobian", error_of(found["jacobian"], self.jacobian), differences)
+        if "jvp" in found:
+            require(f"{what} y of jvp", error_of(found["jvp"][:, 0], self.y), tolerance)
+            require(f"{what} jvp", error_of(found["jvp"][:, 1], numpy.einsum("soi,si->so", self.jacobian, self.dx)), 4 * differences)
+        if "vjp" in found:
+            require(f"{what} vjp", error_of(found["vjp"], numpy.einsum("soi,so->si", self.jacobian, self.ybar)), 4 * differences)
+
+    def check_together(self, found):
+        """The derivatives in double against each other, which are more exact than differences."""
+        jacobian = found["jacobian"]["jacobian"]
+        for name, expected in (("jvp", numpy.einsum("soi,si->so", jacobian, self.dx)),
+                               ("vjp", numpy.einsum("soi,so->si", jacobian, self.ybar))):
+            if name in found:
+                values = found[name][name]
+                require(f"{name} and jacobian", error_of(values[:, 1] if name == "jvp" else values, expected), DOUBLE)
+
+
+def check_networks(command, described, derivatives_of):
+    """`derivatives_of`: the number of a network -> its (real, derivative)."""
+    exported = [Exported(command, name, each, derivatives_of(i)) for i, (name, each) in enumerate(described.items())]
+    networks = [network for each in exported for network in each.networks]
+    for language in LANGUAGES:
+        for compiler in language.run(command.folder, networks):
+            for each in exported:
+                doubles = {}
+                for network in each.networks:
+                    found = network.read_output(command.folder, language.ending == "f90")
+                    each.check(network, found, compiler)
+                    if network.real == "double":
+                        doubles[network.derivative] = found
+                each.check_together(doubles)
+            print(f"{compiler}: {len(networks)} files", flush=True)
+
+
+def check_layers(command):
+    check_networks(command, NETWORKS, lambda i: [("double", "jacobian"), ("float", ["none", *DERIVATIVES][i % 4])] +
+                   [("double", DERIVATIVES[1 + i % 2])] * (i in (0, 4, 7)))
+
+
+def check_random(command, full):
+    seeds = range(100, 160) if full else range(100, 102)
+    for first in range(0, len(seeds), 20):
+        described = {f"random{seed}": random_network(seed) for seed in seeds[first:first + 20]}
+        check_networks(command, described, lambda i: [("double", "jacobian"), ("float", "none")] if not full else
+                       [(real, each) for real in ("double", "float") for each in DERIVATIVES])
+
+
+def check_options(command):
+    text = [line for line in command.text("smooth_double_jacobian.c").splitlines()]
+    assert any("0.1" in line and "dropout" in line for line in text), "the deck is missing"
+    low, high = numpy.asarray(h5py.File(command.folder / "smooth-data.h5")["inputs"])[:, 0].min(), None
+    assert any(f"{low:.7g}" in line for line in text), f"the smallest first input, {low:.7g}, is missing"
+    assert high is None
+    command.must("export", "runs/smooth", "one.c", "--name", "Other")
+    command.must("export", "runs/smooth", "two.c", "--name", "Other")
+    assert command.text("one.c") == command.text("two.c") and "void Other_evaluate(const float *x" in command.text("one.c")
+    average = dict(NETWORKS["smooth"])
+    write(command.folder, "smooth", average)
+    command.must("train", "smooth.toml", "run.folder=kept", "optimizer.average=0.5")
+    command.must("export", "kept", "kept_average.c", "--average", "--real", "double")
+    command.must_refuse(["export", "runs/smooth", "x.c", "--average"], "no-average", "optimizer.average")
+    reference = Reference(average, last_checkpoint(command, "kept"), average=True)
+    weight = reference.weights["hidden1/weight"].T.ravel()
+    assert repr(float(weight[0])) in command.text("kept_average.c").replace("e-0", "e-0")
+
+
+def check_refusals(command):
+    run, refuse = "runs/smooth", command.must_refuse
+    for name in ("if", "for", "end", "subroutine", "double", "namespace", "do", "a-b", "9lives", "_x", "x" * 41, "ä"):
+        refuse(["export", run, "x.f90", "--name", name], "bad-argument", "--name")
+        refuse(["export", run, "x.c", "--name", name], "bad-argument", "--name")
+    refuse(["export", run, "my-net.hpp"], "bad-argument", "my-net")
+    refuse(["export", run, "linear.f90"], "bad-argument", "linear")
+    command.must("export", run, "linear.c")
+    for option in (["--type", "fp32"], ["--opset", "17"], ["--input-statistics"]):
+        refuse(["export", run, "x.c", *option], "arguments-conflict", option[0], "x.c")
+    for option in (["--real", "double"], ["--name", "x"], ["--derivative", "jvp"]):
+        refuse(["export", run, "x.h5", *option], "arguments-conflict", option[0], "x.h5")
+        refuse(["export", run, "x.onnx", *option], "arguments-conflict", option[0], "x.onnx")
+    refuse(["export", run, "x.c", "--real", "half"], "bad-argument", "--real")
+    refuse(["export", run, "x.c", "--derivative", "hessian"], "bad-argument", "--derivative")
+    for name in ("x.cpp", "x.h", "x.f", "x.C", "x.c.gz"):
+        refuse(["export", run, name], "bad-argument", name)
+    (command.folder / "folder.c").mkdir()
+    refuse(["export", run, "folder.c"], "not-a-file", "folder.c")
+    assert not list(command.folder.glob("x.*")), list(command.folder.glob("x.*"))
+
+
+GRIDS = {"conv": [layer("conv", name="edge", outputs=2, kernel=3), layer("dense")],
+         "spectral": [layer("spectral", name="waves", outputs=2, modes=2), layer("dense")],
+         "pool": [layer("max_pool", name="window"), layer("dense")]}
+
+
+def check_unsupported(command):
+    source = numpy.random.default_rng(1)
+    with h5py.File(command.folder / "grid.h5", "w") as file:
+        file["inputs"] = source.normal(size=(16, 8)).astype("f4")
+        file["targets"] = source.normal(size=(16, 2)).astype("f4")
+    for name, layers in GRIDS.items():
+        command.write("grid.toml", deck_text(run=dict(name=name), data=dict(train="grid.h5", batch=8, shape=[8, 1]),
+                                             model=dict(type="chain", loss="mse"), layers=layers, precision=dict(compute="fp32")))
+        command.must("init", "grid.toml", f"{name}-start.h5")
+        command.must_refuse(["export", f"{name}-start.h5", "x.c"], "unsupported-feature", layers[0]["name"])
+    command.write("large.toml", deck_text(run=dict(name="large"), data=dict(train="grid.h5", batch=8),
+                                          model=dict(type="mlp", hidden=[1100, 1100], loss="mse"), precision=dict(compute="fp32")))
+    command.must("init", "large.toml", "large.h5")
+    command.must_refuse(["export", "large.h5", "x.c"], "too-large", "1000000")
+    command.must("init", "large.toml", "thick.h5", "model.hidden=[20000]")
+    command.must_refuse(["export", "thick.h5", "x.c"], "too-large", "16384")
+
+
+def check_compilers(_):
+    if not any(language.available() for language in LANGUAGES):
+        skip("no compiler, so that no number was compared")
+
+
+run_cases(check_layers, check_random, check_options, check_refusals, check_unsupported, check_compilers)
