@@ -131,24 +131,26 @@ std::string cpp_derivative(const SourceFile& file) {
       function_macro, c_derivative_body(file, "detail::"));
 }
 
-/// The function for a team, which copies x and y: views may have strides.
-std::string team_evaluate() {
-  return R"(
+/// The function for a team, which copies x and y: views may have strides. Sizes are numbers: device code may
+/// not pass a constant of a namespace by reference.
+std::string team_evaluate_text(const SourcePlan& plan) {
+  return fmt::format(R"(
 #if defined(KOKKOS_INLINE_FUNCTION)
 /* One sample by all threads of a team, which call it together. scratch: scratch_bytes bytes that they share,
-   such as team.team_scratch(0).get_shmem(scratch_bytes). */
+   of team.team_scratch(level).get_shmem(). */
 template <class Team, class In, class Out>
-KOKKOS_INLINE_FUNCTION void evaluate(const Team &team, const In &x, Out &&y, void *scratch) {
+KOKKOS_INLINE_FUNCTION void evaluate(const Team &team, const In &x, Out &&y, void *scratch) {{
   real *sample = static_cast<real *>(scratch);
-  real *result = sample + inputs;
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, inputs), [&](int i) { sample[i] = x[i]; });
+  real *result = sample + {0};
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, {0}), [&](int i) {{ sample[i] = x[i]; }});
   team.team_barrier();
-  detail::team_forward(team, sample, result, result + outputs);
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, outputs), [&](int o) { y[o] = result[o]; });
+  detail::team_forward(team, sample, result, result + {1});
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, {1}), [&](int o) {{ y[o] = result[o]; }});
   team.team_barrier();
-}
+}}
 #endif
-)";
+)",
+                     plan.inputs, plan.outputs);
 }
 
 }  // namespace
@@ -179,7 +181,7 @@ std::string cpp_source(const SourceFile& file) {
   text += c_passes(file, syntax, function_macro);
   text += team_text(file);
   text += "\n}  // namespace detail\n";
-  text += cpp_evaluate() + cpp_block(file) + cpp_derivative(file) + team_evaluate();
+  text += cpp_evaluate() + cpp_block(file) + cpp_derivative(file) + team_evaluate_text(plan);
   text += fmt::format("\n}}  // namespace {}\n\n#undef {}\n\n", file.name, function_macro);
   return text + c_comment(file.deck);
 }
