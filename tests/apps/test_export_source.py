@@ -4,6 +4,11 @@ same weights, and `mylos predict` in float; derivatives against central differen
 usage: test_export_source.py MYLOS [--full]
 Languages without a compiler are not tested.
 """
+import pathlib
+import re
+import shutil
+import subprocess
+
 import h5py
 import numpy
 
@@ -119,22 +124,20 @@ def check_random(command, full):
 
 
 def check_options(command):
-    text = [line for line in command.text("smooth_double_jacobian.c").splitlines()]
-    assert any("0.1" in line and "dropout" in line for line in text), "the deck is missing"
-    low, high = numpy.asarray(h5py.File(command.folder / "smooth-data.h5")["inputs"])[:, 0].min(), None
-    assert any(f"{low:.7g}" in line for line in text), f"the smallest first input, {low:.7g}, is missing"
-    assert high is None
-    command.must("export", "runs/smooth", "one.c", "--name", "Other")
-    command.must("export", "runs/smooth", "two.c", "--name", "Other")
+    text = command.text("smooth_double_jacobian.c")
+    with h5py.File(command.folder / "smooth-data.h5") as file:
+        smallest = file["inputs"][:, 0].min()
+    assert f"{smallest:.7g}" in text, f"the smallest first input, {smallest:.7g}, is missing"
+    assert "dropout = 0.1" in text, "the deck is missing"
+    for name in ("one.c", "two.c"):
+        command.must("export", "runs/smooth", name, "--name", "Other")
     assert command.text("one.c") == command.text("two.c") and "void Other_evaluate(const float *x" in command.text("one.c")
-    average = dict(NETWORKS["smooth"])
-    write(command.folder, "smooth", average)
     command.must("train", "smooth.toml", "run.folder=kept", "optimizer.average=0.5")
-    command.must("export", "kept", "kept_average.c", "--average", "--real", "double")
+    command.must("export", "kept", "average.c", "--average", "--real", "double")
+    weights = Reference(NETWORKS["smooth"], last_checkpoint(command, "kept"), average=True).weights["hidden1/weight"]
+    numbers = [float(number) for number in re.search(r"hidden1_weight\[\d+\] = \{(.*?)\}", command.text("average.c"), re.S)[1].split(",")]
+    assert numbers == weights.T.ravel().tolist(), "the average of the weights is not in the file"
     command.must_refuse(["export", "runs/smooth", "x.c", "--average"], "no-average", "optimizer.average")
-    reference = Reference(average, last_checkpoint(command, "kept"), average=True)
-    weight = reference.weights["hidden1/weight"].T.ravel()
-    assert repr(float(weight[0])) in command.text("kept_average.c").replace("e-0", "e-0")
 
 
 def check_refusals(command):
@@ -182,9 +185,26 @@ def check_unsupported(command):
     command.must_refuse(["export", "thick.h5", "x.c"], "too-large", "16384")
 
 
+def check_page(command):
+    """The programs of docs/how-to/source.md are right as they are."""
+    text = (pathlib.Path(__file__).parents[2] / "docs/how-to/source.md").read_text(encoding="utf-8")
+    shown = []
+    for ending, line in (("c", ["gcc", "-std=c99", "main.c", "closure.c", "-lm"]), ("f90", ["gfortran", "-std=f2008", "closure.f90", "main.f90"]),
+                         ("cpp", ["g++", "-std=c++17", "main.cpp"])):
+        if not shutil.which(line[0]):
+            continue
+        command.must("export", "runs/smooth", f"closure.{ending.replace('cpp', 'hpp')}")
+        command.write(f"main.{ending}", re.search(rf"File `main\.{ending}`:\n\n```.*?\n(.*?)```", text, re.S)[1])
+        subprocess.run([line[0], "-O1", *line[1:], "-o", "page"], cwd=command.folder, check=True)
+        shown.append(subprocess.run(["./page"], cwd=command.folder, check=True, capture_output=True, text=True).stdout.split())
+    expected = Reference(NETWORKS["smooth"], last_checkpoint(command, "runs/smooth")).forward(numpy.zeros((1, 5)))[0]
+    for numbers in shown:
+        require("page", error_of(numpy.array(numbers, float), expected), 1e-5)
+
+
 def check_compilers(_):
     if not any(language.available() for language in LANGUAGES):
         skip("no compiler, so that no number was compared")
 
 
-run_cases(check_layers, check_random, check_options, check_refusals, check_unsupported, check_compilers)
+run_cases(check_layers, check_random, check_page, check_options, check_refusals, check_unsupported, check_compilers)

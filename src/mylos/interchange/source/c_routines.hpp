@@ -2,8 +2,10 @@
 //
 // Both languages have the same text, in which $ begins what differs: $function before a function, $restrict,
 // $exp (and others of <math.h>) in the arithmetic's type, and the conversions $real(x) and $double(x).
-// Vectors of outputs are computed in tiles of 32, whose sums compilers hold in registers: with the weights of
-// one input adjacent, the loop over a tile is vectorised without a change of the order of any sum.
+// Outputs are computed in tiles of 64, 32 and 8, whose sums compilers hold in registers: with the weights of
+// one input adjacent, the loop over a tile is vectorised without a change of the order of any sum. For blocks
+// of columns a weight is loaded once for four of them. (Tiles of 8 and 16 for four columns are much slower
+// than for one: gcc 12 then vectorises across the columns.)
 #pragma once
 
 #include <span>
