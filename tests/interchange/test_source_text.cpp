@@ -27,7 +27,11 @@ TEST(SourceText, NumbersReadAsThemselvesAndAreNeverIntegers) {
 }
 
 TEST(SourceText, CommentsCannotEndOrContinue) {
-  for (const char* text : {"a */ b", "/* a", "*\\/", "/\\*", "a\\", "???/", "tab\tand\nline", "\xc3\xa4"}) {
+  for (const char* text : {"a */ b", "/* a", "*\\/", "/\\*", "a\\",
+                           "?"
+                           "?"
+                           "?/",
+                           "tab\tand\nline", "\xc3\xa4"}) {
     const std::string safe = comment_text(text);
     for (const char* part : {"*/", "/*", "\\",
                              "?"
@@ -38,9 +42,9 @@ TEST(SourceText, CommentsCannotEndOrContinue) {
 }
 
 TEST(SourceText, LinesBreakBetweenItemsAndHaveTheWidth) {
-  EXPECT_EQ(wrapped({"aaa", "bbb", "ccc"}, 2, 10, "  ", ""), "aaa,\n  bbb,\n  ccc");
+  EXPECT_EQ(wrapped({"aaa", "bbb", "ccc"}, 2, 9, "  ", ""), "aaa,\n  bbb,\n  ccc");
   EXPECT_EQ(wrapped({"aaa", "bbb", "ccc"}, 2, 20, "  ", " &"), "aaa, bbb, ccc");
-  EXPECT_EQ(wrapped({"aaa", "bbb", "ccc"}, 2, 13, "  ", " &"), "aaa, &\n  bbb, ccc");
+  EXPECT_EQ(wrapped({"aaa", "bbb", "ccc"}, 2, 12, "  ", " &"), "aaa, &\n  bbb, ccc");
 }
 
 TEST(SourceText, NamesAreNoKeywordsOfAnyLanguage) {

@@ -197,7 +197,8 @@ std::string fortran_jacobian_text(const SourceFile& file) {
   ! jacobian(o, i) = d y(o) / d x(i).
   pure subroutine NAME_jacobian(x, jacobian)
     real(rk), intent(in) :: x(INPUTS)
-    real(rk), intent(out) :: jacobian(OUTPUTS, INPUTS)
+    real(rk), intent(out) :: jacobian( &
+      OUTPUTS, INPUTS)
     integer :: i
     real(rk) :: y(OUTPUTS)
     real(rk) :: seed()" +
