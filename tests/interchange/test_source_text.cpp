@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "interchange/source_networks.hpp"
-#include "mylos/interchange/source/c_routines.hpp"
-#include "mylos/interchange/source/fortran_routines.hpp"
+#include "mylos/interchange/source/routines/c_routines.hpp"
+#include "mylos/interchange/source/routines/fortran_routines.hpp"
 #include "mylos/interchange/source/source_names.hpp"
 
 namespace mylos::source_text_test {

@@ -1,8 +1,8 @@
 // Exported C: one file of C99 with external functions NAME_evaluate, NAME_evaluate_block and derivatives.
 #include <fmt/format.h>
 
-#include "mylos/interchange/source/c_routines.hpp"
 #include "mylos/interchange/source/c_text.hpp"
+#include "mylos/interchange/source/routines/c_routines.hpp"
 
 namespace mylos {
 namespace {

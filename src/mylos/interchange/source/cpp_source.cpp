@@ -6,8 +6,8 @@
 // of weights that lie across cache lines take twice as long to load.
 #include <fmt/format.h>
 
-#include "mylos/interchange/source/c_routines.hpp"
 #include "mylos/interchange/source/c_text.hpp"
+#include "mylos/interchange/source/routines/c_routines.hpp"
 
 namespace mylos {
 namespace {

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mylos/interchange/source/fortran_routines.hpp"
+#include "mylos/interchange/source/routines/fortran_routines.hpp"
 #include "mylos/interchange/source/source_text.hpp"
 
 namespace mylos {

@@ -9,12 +9,20 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include "mylos/interchange/source/source_routine.hpp"
+#include "mylos/interchange/source/routines/source_routine.hpp"
 
 namespace mylos {
 
-[[nodiscard]] std::span<const SourceRoutine> c_routines();
+/// Returns all, each after those that it calls.
+[[nodiscard]] std::vector<SourceRoutine> c_routines();
+
+// Parts of it, in this order:
+[[nodiscard]] std::span<const SourceRoutine> c_element_routines();
+[[nodiscard]] std::span<const SourceRoutine> c_linear_routines();
+[[nodiscard]] std::span<const SourceRoutine> c_slope_routines();
+
 /// Of C++ alone: those that the threads of a Kokkos team share.
 [[nodiscard]] std::span<const SourceRoutine> team_routines();
 

@@ -1,4 +1,4 @@
-#include "mylos/interchange/source/source_routine.hpp"
+#include "mylos/interchange/source/routines/source_routine.hpp"
 
 #include <algorithm>
 
