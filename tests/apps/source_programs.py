@@ -143,11 +143,11 @@ class Language:
     def available(self):
         return [line for line in self.compilers if shutil.which(line[0])]
 
-    def run(self, folder, networks):
-        """Compiles the networks with every compiler that there is, and yields the name of each after its run."""
+    def run(self, folder, networks, full):
+        """Compiles the networks with the first compiler that there is, or all, and yields the name of each after its run."""
         (folder / self.main).write_text(self.program(networks, folder))
         sources = [] if self.ending == "hpp" else [f"{network.name}.{self.ending}" for network in networks]
-        for line in self.available():
+        for line in self.available()[:None if full else 1]:
             subprocess.run([*line, "-o", "program", *sources, self.main, *(["-lm"] if self.ending == "c" else [])], cwd=folder, check=True)
             subprocess.run(["./program"], cwd=folder, check=True)
             yield line[0]

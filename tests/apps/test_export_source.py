@@ -93,12 +93,12 @@ class Exported:
                 require(f"{name} and jacobian", error_of(values[:, 1] if name == "jvp" else values, expected), DOUBLE)
 
 
-def check_networks(command, described, derivatives_of):
+def check_networks(command, described, derivatives_of, full):
     """`derivatives_of`: the number of a network -> its (real, derivative)."""
     exported = [Exported(command, name, each, derivatives_of(i)) for i, (name, each) in enumerate(described.items())]
     networks = [network for each in exported for network in each.networks]
     for language in LANGUAGES:
-        for compiler in language.run(command.folder, networks):
+        for compiler in language.run(command.folder, networks, full):
             for each in exported:
                 doubles = {}
                 for network in each.networks:
@@ -110,9 +110,9 @@ def check_networks(command, described, derivatives_of):
             print(f"{compiler}: {len(networks)} files", flush=True)
 
 
-def check_layers(command):
+def check_layers(command, full):
     check_networks(command, NETWORKS, lambda i: [("double", "jacobian"), ("float", ["none", *DERIVATIVES][i % 4])] +
-                   [("double", DERIVATIVES[1 + i % 2])] * (i in (0, 4, 7)))
+                   [("double", DERIVATIVES[1 + i % 2])] * (i in (0, 4, 7)), full)
 
 
 def check_random(command, full):
@@ -120,7 +120,7 @@ def check_random(command, full):
     for first in range(0, len(seeds), 20):
         described = {f"random{seed}": random_network(seed) for seed in seeds[first:first + 20]}
         check_networks(command, described, lambda i: [("double", "jacobian"), ("float", "none")] if not full else
-                       [(real, each) for real in ("double", "float") for each in DERIVATIVES])
+                       [(real, each) for real in ("double", "float") for each in DERIVATIVES], full)
 
 
 def check_options(command):

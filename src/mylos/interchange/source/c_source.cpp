@@ -90,12 +90,12 @@ std::string c_source(const SourceFile& file) {
                          .math = "",
                          .math_ending = file.is_double ? "" : "f"};
   std::string text = c_comment(file.description);
-  text += "#include <math.h>\n\n";
+  text += "#include <math.h>\n#include <string.h>\n\n";
   text += c_declarations(file, prototypes);
   text += fmt::format("\ntypedef {} real;\n", file.is_double ? "double" : "float");
   text += alignment;
   for (const SourceConstant& constant : file.plan.constants) text += c_constant(constant, file.is_double);
-  text += c_routine_text(texts_of(c_routines(), file.routines()), dialect);
+  text += c_routine_text(texts_of(c_routines(file.is_double), file.routines()), dialect);
   text += c_passes(file, syntax, "static");
   const std::string bodies[] = {"  forward(x, y);\n", c_block_body(file, ""),
                                 file.derivative == SourceDerivative::none ? "" : c_derivative_body(file, "")};

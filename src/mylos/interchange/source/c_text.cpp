@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
+#include <initializer_list>
 
 namespace mylos {
 namespace {
 
 constexpr std::size_t c_line = 110;
+constexpr const char* in_device_code =
+    "defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__SYCL_DEVICE_ONLY__)";
 
 struct CParameter {
   const char* name;
@@ -113,10 +115,16 @@ std::string c_routine_text(std::string text, const CDialect& dialect) {
   replace_all(text, "$restrict", dialect.restricted);
   replace_all(text, "$real", dialect.real_cast);
   replace_all(text, "$double", dialect.double_cast);
-  for (const std::string_view function : std::array{"exp", "tanh", "erf", "sqrt"}) {
+  for (const std::string_view function :
+       std::initializer_list<std::string_view>{"exp", "expm1", "tanh", "erf", "sqrt"}) {
+    replace_all(text, fmt::format("$device({})", function),
+                dialect.has_devices
+                    ? fmt::format("#if {}\n  return math::{}(x);\n#else\n", in_device_code, function)
+                    : "");
     replace_all(text, fmt::format("${}(", function),
                 fmt::format("{}{}{}(", dialect.math, function, dialect.math_ending));
   }
+  replace_all(text, "$host", dialect.has_devices ? "#endif\n" : "");
   return text;
 }
 

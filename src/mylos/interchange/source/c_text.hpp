@@ -22,6 +22,7 @@ struct CDialect {
   std::string double_cast;  // "(double)"
   std::string math;         // before "exp": "math::"
   std::string math_ending;  // after it: "f"
+  bool has_devices = false;
 };
 [[nodiscard]] std::string c_routine_text(std::string text, const CDialect& dialect);
 

@@ -18,6 +18,7 @@ constexpr const char* cpp_beginning = R"(#pragma once
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #if defined(KOKKOS_INLINE_FUNCTION)
 #define MYLOS_NETWORK_FUNCTION KOKKOS_INLINE_FUNCTION
@@ -164,7 +165,8 @@ std::string cpp_source(const SourceFile& file) {
                          .real_cast = "real",
                          .double_cast = "double",
                          .math = "math::",
-                         .math_ending = ""};
+                         .math_ending = "",
+                         .has_devices = true};
   const SourcePlan& plan = file.plan;
   std::string text = c_comment(file.description) + cpp_beginning;
   text += fmt::format(
@@ -174,12 +176,12 @@ std::string cpp_source(const SourceFile& file) {
       "constexpr int outputs = {};\n"
       "/* Of the function for a team. */\n"
       "constexpr std::size_t scratch_bytes = {} * sizeof(real);\n\n"
-      "namespace detail {{\n\n"
+      "namespace detail {{\n\nusing std::memcpy;\n"
       "#if defined(KOKKOS_INLINE_FUNCTION)\nnamespace math = Kokkos;\n#else\nnamespace math = std;\n#endif\n",
       file.name, file.is_double ? "double" : "float", plan.inputs, plan.outputs,
       plan.inputs + plan.outputs + plan.forward.buffer_width());
   text += cpp_constants(file);
-  text += c_routine_text(texts_of(c_routines(), file.routines()), dialect);
+  text += c_routine_text(texts_of(c_routines(file.is_double), file.routines()), dialect);
   text += c_passes(file, syntax, function_macro);
   text += team_text(file);
   text += "\n}  // namespace detail\n";

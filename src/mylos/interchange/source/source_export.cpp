@@ -23,7 +23,7 @@ std::set<std::string> reserved_names(const std::string& network) {
   std::set<std::string> names{lower_case(network), "forward", "forward_columns",
                               "forward_tape",      "tangent", "pullback",
                               "team_forward",      "rk",      "dk"};
-  for (const auto& table : {c_routines(), fortran_routines()}) {
+  for (const auto& table : {c_routines(false), fortran_routines()}) {
     for (const SourceRoutine& routine : table) names.emplace(routine.name);
   }
   for (const char* ending :

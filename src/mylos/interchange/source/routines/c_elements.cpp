@@ -71,24 +71,29 @@ $function void apply_gelu(int n, real *$restrict x) {
     x[i] *= $real(0.5) * (1 + $erf(x[i] * $real(0.70710678118654752)));
 }
 )"},
-                                         {"apply_gelu_tanh", {}, R"(
+                                         {"apply_gelu_tanh", {"expm1_of"}, R"(
 /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 */
 $function void apply_gelu_tanh(int n, real *$restrict x) {
   for (int i = 0; i < n; ++i) {
     const real inner = $real(0.79788456080286536) * x[i] * (1 + $real(0.044715) * x[i] * x[i]);
-    x[i] *= $real(0.5) * (1 + $tanh(inner));
+    const real t = expm1_of(2 * inner);
+    x[i] *= (t + 1) / (t + 2);
   }
 }
 )"},
-                                         {"apply_tanh", {}, R"(
+                                         {"apply_tanh", {"expm1_of"}, R"(
+/* t / (t + 2), t = e^(2x) - 1 */
 $function void apply_tanh(int n, real *$restrict x) {
-  for (int i = 0; i < n; ++i) x[i] = $tanh(x[i]);
+  for (int i = 0; i < n; ++i) {
+    const real t = expm1_of(2 * x[i]);
+    x[i] = t / (t + 2);
+  }
 }
 )"},
-                                         {"apply_silu", {}, R"(
+                                         {"apply_silu", {"expm1_of"}, R"(
 /* x / (1 + exp(-x)) */
 $function void apply_silu(int n, real *$restrict x) {
-  for (int i = 0; i < n; ++i) x[i] /= 1 + $exp(-x[i]);
+  for (int i = 0; i < n; ++i) x[i] /= 2 + expm1_of(-x[i]);
 }
 )"},
                                          {"sigmoid", {}, R"(

@@ -15,10 +15,11 @@
 
 namespace mylos {
 
-/// Returns all, each after those that it calls.
-[[nodiscard]] std::vector<SourceRoutine> c_routines();
+/// Returns all, each after those that it calls. `is_double`: their arithmetic.
+[[nodiscard]] std::vector<SourceRoutine> c_routines(bool is_double);
 
 // Parts of it, in this order:
+[[nodiscard]] std::span<const SourceRoutine> c_functions(bool is_double);
 [[nodiscard]] std::span<const SourceRoutine> c_element_routines();
 [[nodiscard]] std::span<const SourceRoutine> c_linear_routines();
 [[nodiscard]] std::span<const SourceRoutine> c_slope_routines();
