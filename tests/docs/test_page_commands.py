@@ -211,7 +211,8 @@ PAGES = {
     "explanation/health": health, "explanation/numerics": numerics, "explanation/precision": precision,
     "how-to/advise": advise, "how-to/convert": convert, "how-to/data": data, "how-to/initial": initial, "how-to/launching": launching,
     "how-to/networks": networks, "how-to/onnx": with_run, "how-to/report": report, "how-to/restart": restart,
-    "how-to/rollout": rollout, "how-to/rollout-training": rollout_training, "how-to/scaling": scaling, "how-to/sweep": sweep,
+    "how-to/rollout": rollout, "how-to/rollout-training": rollout_training, "how-to/scaling": scaling, "how-to/source": with_run,
+    "how-to/sweep": sweep,
     "how-to/uncertainty": uncertainty, "reference/checkpoint": checkpoint, "reference/deck": deck, "reference/library": library,
     "reference/metrics": metrics,
 }

@@ -48,8 +48,8 @@ TEST(SourceText, LinesBreakBetweenItemsAndHaveTheWidth) {
 }
 
 TEST(SourceText, NamesAreNoKeywordsOfAnyLanguage) {
-  for (const char* name : {"if", "For", "END", "subroutine", "namespace", "restrict", "double", "", "9a",
-                           "_a", "a-b", "a b", "\xc3\xa4"})
+  for (const char* name : {"if", "For", "END", "subroutine", "namespace", "restrict", "double", "tanh", "",
+                           "9a", "_a", "a-b", "a b", "\xc3\xa4"})
     EXPECT_FALSE(is_source_name(name)) << name;
   EXPECT_FALSE(is_source_name(std::string(41, 'a')));
   for (const char* name : {"net", "Net_2", "iffy", "closure"}) EXPECT_TRUE(is_source_name(name)) << name;

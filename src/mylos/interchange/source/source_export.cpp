@@ -49,10 +49,11 @@ void require_source_name(const std::string& name, SourceLanguage language) {
   const std::set<std::string> own = reserved_names("");
   if (is_source_name(name) && (language != SourceLanguage::fortran || !own.contains(lower_case(name))))
     return;
-  fail_input(errors::bad_argument,
-             "'{}' cannot name a network in source: give --name a letter, then letters, digits and "
-             "underscores, at most 40 characters, and no keyword of C, C++ or Fortran",
-             printable(name));
+  fail_input(
+      errors::bad_argument,
+      "'{}' cannot name a network in source: give --name a letter, then letters, digits and "
+      "underscores, at most 40 characters, and no keyword or mathematical function of C, C++ or Fortran",
+      printable(name));
 }
 
 ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOptions& options) {

@@ -18,24 +18,29 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Keywords of C (to C23) and C++ (to C++23), types and macros of their libraries that everyone has, and the
-/// words of Fortran's statements, in lower case.
+/// Keywords of C (to C23) and C++ (to C++23), functions of <math.h> and <string.h>, whose names a namespace
+/// cannot have, and the words of Fortran's statements, in lower case.
 constexpr std::string_view keywords =
-    " abstract alignas alignof allocatable allocate and and_eq asm assign associate asynchronous auto"
-    " backspace bitand bitor block bool break call case catch char char16_t char32_t char8_t character"
-    " class close co_await co_return co_yield codimension common compl complex concept concurrent const"
-    " const_cast consteval constexpr constinit contains contiguous continue critical cycle data deallocate"
-    " decltype default deferred delete dimension do double dynamic_cast elemental else elseif elsewhere"
-    " end enddo endif entry enum enumerator equivalence exit explicit export extends extern external false"
-    " final float flush for forall format friend function generic goto if implicit import impure include"
-    " inline inquire int integer intent interface intrinsic iso_fortran_env kind kokkos len logical long"
-    " main module mutable namelist namespace new noexcept none nopass not not_eq null nullify nullptr only"
-    " open operator optional or or_eq parameter pass pause pointer print private procedure program"
-    " protected public pure read real recursive register reinterpret_cast requires restrict result return"
-    " rewind save select sequence short signed sizeof static static_assert static_cast std stop struct"
-    " submodule subroutine switch target template then this thread_local throw true try type typedef"
-    " typeid typename typeof union unsigned use using value virtual void volatile wait wchar_t where while"
-    " write xor xor_eq"
+    " abs abstract acos acosh alignas alignof allocatable allocate and and_eq asin asinh asm assign"
+    " associate asynchronous atan atan2 atanh auto backspace bcopy bitand bitor block bool break bzero"
+    " call case catch cbrt ceil char char16_t char32_t char8_t character class close co_await co_return"
+    " co_yield codimension common compl complex concept concurrent const const_cast consteval constexpr"
+    " constinit contains contiguous continue copysign cos cosh critical cycle data deallocate decltype"
+    " default deferred delete dimension do double drem dynamic_cast elemental else elseif elsewhere end"
+    " enddo endif entry enum enumerator equivalence erf erfc exit exp exp2 explicit expm1 export extends"
+    " extern external fabs false fdim ffs final finite float floor flush fma fmax fmin fmod for forall"
+    " format frexp friend function gamma generic goto hypot if ilogb implicit import impure include index"
+    " inline inquire int integer intent interface intrinsic isinf isnan iso_fortran_env j0 j1 jn kind"
+    " kokkos ldexp len lgamma llrint llround log log10 log1p log2 logb logical long lrint lround main"
+    " memchr memcmp memcpy memmove memset modf module mutable namelist namespace nan nearbyint new"
+    " nextafter noexcept none nopass not not_eq null nullify nullptr only open operator optional or or_eq"
+    " parameter pass pause pointer pow pow10 print private procedure program protected public pure read"
+    " real recursive register reinterpret_cast remainder remquo requires restrict result return rewind"
+    " rindex rint round save scalb scalbln scalbn select sequence short signed signgam significand sin"
+    " sincos sinh sizeof sqrt static static_assert static_cast std stop strcat strchr strcmp strcpy strlen"
+    " struct submodule subroutine switch tan tanh target template tgamma then this thread_local throw true"
+    " trunc try type typedef typeid typename typeof union unsigned use using value virtual void volatile"
+    " wait wchar_t where while write xor xor_eq y0 y1 yn"
     " ";
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace mylos {
 
 /// Returns whether `name` can name a network in C, C++ and Fortran: a letter, then letters, digits and
-/// underscores, at most 40 characters, no keyword of any of them.
+/// underscores, at most 40 characters, no keyword of any of them, and no function of <math.h> or <string.h>.
 [[nodiscard]] bool is_source_name(std::string_view name);
 
 /// Returns the text in lower case.
