@@ -20,7 +20,7 @@ from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 
 FLOAT = float(numpy.finfo(numpy.float32).eps)
-ULPS = 8  # of a layer
+ULPS = 1  # of the largest output, for each layer; 0.25 were seen
 PREDICT = 1e-5  # of the largest output, as for ONNX
 DOUBLE = 1e-12
 DIFFERENCES = 1e-6
@@ -74,7 +74,7 @@ class Exported:
             if function in found:
                 require(f"{what} {function}", error_of(found[function], self.y), tolerance)
         require(f"{what} and predict", error_of(found["evaluate"], self.predicted), PREDICT)
-        differences = DIFFERENCES if is_double else 64 * self.depth * FLOAT
+        differences = DIFFERENCES if is_double else 16 * self.depth * FLOAT
         if "jacobian" in found:
             require(f"{what} jacobian", error_of(found["jacobian"], self.jacobian), differences)
         if "jvp" in found:
