@@ -13,6 +13,7 @@ import h5py
 import numpy
 
 import source_programs
+from small_problem import gpt_deck, prepare_text
 from source_networks import NETWORKS, Reference, random_network, write
 from source_programs import LANGUAGES, SAMPLES
 from support.cases import run_cases, skip
@@ -177,6 +178,10 @@ def check_unsupported(command):
                                              model=dict(type="chain", loss="mse"), layers=layers, precision=dict(compute="fp32")))
         command.must("init", "grid.toml", f"{name}-start.h5")
         command.must_refuse(["export", f"{name}-start.h5", "x.c"], "unsupported-feature", layers[0]["name"])
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
+    command.write("gpt.toml", gpt_deck(run=dict(steps=2), data=dict(batch=6), model=dict(vocabulary=28)))
+    command.must("init", "gpt.toml", "gpt-start.h5")
+    command.must_refuse(["export", "gpt-start.h5", "x.f90"], "unsupported-feature", "embedding")
     command.write("large.toml", deck_text(run=dict(name="large"), data=dict(train="grid.h5", batch=8),
                                           model=dict(type="mlp", hidden=[1100, 1100], loss="mse"), precision=dict(compute="fp32")))
     command.must("init", "large.toml", "large.h5")
