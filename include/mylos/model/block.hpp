@@ -81,6 +81,7 @@ class Convolution;
 class SpectralConvolution;
 class KeyValueCache;
 class OnnxLayer;
+class SourceLayer;
 struct BlockProduct;
 struct RolloutStep;
 
@@ -167,6 +168,8 @@ class Block {
   /// Appends what the block computes to a graph (model/onnx/onnx_layer.hpp). Returns false if it cannot be
   /// written, and appends nothing.
   virtual bool write_onnx(OnnxLayer& /*layer*/) const { return false; }
+  /// Likewise to a network as source code (model/source/source_layer.hpp).
+  virtual bool write_source(SourceLayer& /*layer*/) const { return false; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
   /// Reads input, skip, output and saved tensors of the same forward pass; does not change them.

@@ -59,7 +59,6 @@ void require_source_name(const std::string& name, SourceLanguage language) {
 ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOptions& options) {
   require_source_name(options.name, options.language);
   const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
-  require_source_layers(network);
   const OnnxWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
   if (weights.count() > max_source_numbers) {
     fail_input(

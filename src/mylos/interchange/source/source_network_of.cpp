@@ -23,12 +23,10 @@ std::size_t append_blocks(SourceNetwork& source, const Chain& chain, const ReadS
   std::vector<std::size_t> boundaries{input};
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
     const Block& block = *chain.blocks[i];
-    const auto* written = dynamic_cast<const SourceBlock*>(&block);
-    if (written == nullptr) refuse(block);
     const std::size_t from = chain.skip_of(i);
     SourceLayer layer(source, read, block.signature().name, boundaries[i],
                       from == no_skip ? boundaries[i] : boundaries[from]);
-    if (!written->write_source(layer)) refuse(block);
+    if (!block.write_source(layer)) refuse(block);
     boundaries.push_back(layer.output());
   }
   return boundaries.back();
@@ -105,21 +103,14 @@ bool has_vector_outputs(const Chain& chain) {
 
 }  // namespace
 
-void require_source_layers(const StoredNetwork& network) {
-  for (const auto& block : network.chain.blocks) {
-    if (dynamic_cast<const SourceBlock*>(block.get()) == nullptr) refuse(*block);
-  }
-  if (!has_vector_outputs(network.chain)) refuse(*network.chain.blocks.back());
-}
-
 SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWeight& read) {
-  require_source_layers(network);
   SourceNetwork source;
   source.inputs = network.chain.inputs();
   const ColumnScaling& inputs = network.training.normalizer.inputs;
   if (!inputs.identity())
     source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
   const std::size_t outputs = append_blocks(source, network.chain, read, source.operations.size());
+  if (!has_vector_outputs(network.chain)) refuse(*network.chain.blocks.back());
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
   require_finite(source, network.path);

@@ -7,11 +7,9 @@
 
 namespace mylos {
 
-/// Throws Error (bad_input, unsupported_feature) that names the first layer which source cannot compute.
-void require_source_layers(const StoredNetwork& network);
-
-/// Returns the operations. Throws Error (bad_input): as require_source_layers(); not_finite, which names the
-/// layer, if a weight or a number of the scaling is not finite.
+/// Returns the operations. Throws Error (bad_input): unsupported_feature, which names the first layer that
+/// source cannot compute; not_finite, which names the layer, if a weight or a number of the scaling is not
+/// finite.
 [[nodiscard]] SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWeight& read);
 
 }  // namespace mylos

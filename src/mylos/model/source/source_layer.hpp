@@ -48,18 +48,4 @@ class SourceLayer {
   std::size_t skip_;
 };
 
-/// What a Block implements besides, if other programs' source can compute it.
-class SourceBlock {
- public:
-  virtual ~SourceBlock() = default;
-  /// Appends what the block computes in inference. Returns false, and appends nothing, if its options are not
-  /// supported.
-  virtual bool write_source(SourceLayer& layer) const = 0;
-
- protected:
-  SourceBlock() = default;
-  SourceBlock(const SourceBlock&) = default;
-  SourceBlock& operator=(const SourceBlock&) = default;
-};
-
 }  // namespace mylos

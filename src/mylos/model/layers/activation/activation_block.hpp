@@ -7,7 +7,6 @@
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -20,7 +19,7 @@ struct ActivationOptions {
   std::uint64_t seed = 0;
 };
 
-class ActivationBlock final : public Block, public SourceBlock {
+class ActivationBlock final : public Block {
  public:
   explicit ActivationBlock(ActivationOptions options);
 

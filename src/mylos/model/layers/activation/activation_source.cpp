@@ -1,4 +1,5 @@
 #include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,5 @@
 #include "mylos/model/layers/branch/chain_branch.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "mylos/model/block.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -20,7 +19,7 @@ struct ChainBranchOptions {
   DType skip_type = DType::fp32;  // also of the output
 };
 
-class ChainBranch final : public Block, public SourceBlock {
+class ChainBranch final : public Block {
  public:
   explicit ChainBranch(ChainBranchOptions options);
 

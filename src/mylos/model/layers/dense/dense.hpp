@@ -10,7 +10,6 @@
 #include "mylos/model/block.hpp"
 #include "mylos/model/block/block_product.hpp"
 #include "mylos/model/options.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -27,7 +26,7 @@ struct DenseOptions {
   std::uint64_t seed = 0;
 };
 
-class Dense final : public Block, public SourceBlock {
+class Dense final : public Block {
  public:
   explicit Dense(DenseOptions options);
 

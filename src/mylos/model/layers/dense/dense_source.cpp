@@ -1,5 +1,6 @@
 #include "mylos/model/block/transpose.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 

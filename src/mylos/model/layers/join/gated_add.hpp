@@ -7,7 +7,6 @@
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -20,7 +19,7 @@ struct GatedAddOptions {
   DType gradient_type = DType::fp32;
 };
 
-class GatedAdd final : public Block, public SourceBlock {
+class GatedAdd final : public Block {
  public:
   explicit GatedAdd(GatedAddOptions options);
 

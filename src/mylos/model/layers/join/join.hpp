@@ -10,7 +10,6 @@
 
 #include "mylos/model/block.hpp"
 #include "mylos/model/options.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -28,7 +27,7 @@ struct JoinOptions {
   DType type = DType::fp32;
 };
 
-class Join final : public Block, public SourceBlock {
+class Join final : public Block {
  public:
   /// Throws Error (bad_input) if an addition has unequal channels.
   explicit Join(JoinOptions options);

@@ -1,5 +1,6 @@
 #include "mylos/model/layers/join/gated_add.hpp"
 #include "mylos/model/layers/join/join.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 

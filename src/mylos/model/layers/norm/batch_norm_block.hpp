@@ -10,7 +10,6 @@
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -28,7 +27,7 @@ struct BatchNormOptions {
 
 struct NormBackward;
 
-class BatchNormBlock final : public Block, public SourceBlock {
+class BatchNormBlock final : public Block {
  public:
   explicit BatchNormBlock(BatchNormOptions options);
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "mylos/model/block/norm.hpp"
-#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 
@@ -17,7 +16,7 @@ struct NormOptions {
   DType gradient_type = DType::fp32;
 };
 
-class NormBlock final : public Block, public SourceBlock {
+class NormBlock final : public Block {
  public:
   explicit NormBlock(NormOptions options);
 

@@ -2,6 +2,7 @@
 
 #include "mylos/model/layers/norm/batch_norm_block.hpp"
 #include "mylos/model/layers/norm/norm_block.hpp"
+#include "mylos/model/source/source_layer.hpp"
 
 namespace mylos {
 namespace {
