@@ -46,7 +46,7 @@ COMMANDS = {
     "predict done test.h5 out.v2": ("bad-argument", "out.v2: ", "out.h5"),
     "predict done test.h5 newer/checkpoints/step-0000000032.h5": ("already-exists", "newer/checkpoints", "is a checkpoint"),
     "predict done test.h5 other.h5": ("already-exists", "other.h5: has data of `mylos prepare`"),
-    "export done net.hpp": ("bad-argument", "net.hpp: ", "net.h5"),
+    "export done net.cpp": ("bad-argument", "net.cpp"),
     "export done test.h5.onnx.part": ("bad-argument", "neither compressed nor in parts"),
     "export done other.h5": ("already-exists", "other.h5: has data"),
     "export done deck.toml": ("bad-argument", "deck.toml: ", "deck.h5"),

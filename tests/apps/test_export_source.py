@@ -207,9 +207,22 @@ def check_page(command):
         require("page", error_of(numpy.array(numbers, float), expected), 1e-5)
 
 
+def check_fortran(command):
+    """Names that contain words of the text, and vectors whose arrays gfortran would make static, for threads to share."""
+    if not shutil.which("gfortran"):
+        return
+    for name in ("MYNAME", "INPUTS_NET", "outputs"):
+        command.must("export", "runs/wide", f"{name}.f90", "--derivative", "jacobian")
+    for derivative in ("none", "vjp"):
+        command.must("init", "large.toml", f"broad-{derivative}.h5", "model.hidden=[20,2048,20]")
+        command.must("export", f"broad-{derivative}.h5", f"broad_{derivative}.f90", "--derivative", derivative)
+    for name in ("MYNAME", "INPUTS_NET", "outputs", "broad_none", "broad_vjp"):
+        subprocess.run(["gfortran", "-std=f2008", "-O0", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", f"{name}.f90"], cwd=command.folder, check=True)
+
+
 def check_compilers(_):
     if not any(language.available() for language in LANGUAGES):
         skip("no compiler, so that no number was compared")
 
 
-run_cases(check_layers, check_random, check_page, check_options, check_refusals, check_unsupported, check_compilers)
+run_cases(check_layers, check_random, check_page, check_options, check_refusals, check_unsupported, check_fortran, check_compilers)

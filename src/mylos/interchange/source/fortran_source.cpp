@@ -3,12 +3,18 @@
 //
 // Constants are variables with DATA statements, each below the 255 continuation lines that the standard
 // grants: gfortran limits the constructor of a parameter to 65535 elements.
+//
+// Subroutines with local arrays are RECURSIVE: gfortran makes larger local arrays of others static, and
+// threads would share them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "mylos/interchange/source/routines/fortran_routines.hpp"
 #include "mylos/interchange/source/source_text.hpp"
@@ -93,7 +99,7 @@ std::string fortran_pass_text(const SourceFile& file, const SourcePass& pass, co
   }
   if (pass.uses(local_tape))
     declarations += fmt::format("    real(rk) :: {}({})\n", local_tape, file.plan.tape);
-  return fmt::format("\n  pure subroutine {0}({1})\n{2}{3}{4}  end subroutine {0}\n", name,
+  return fmt::format("\n  pure recursive subroutine {0}({1})\n{2}{3}{4}  end subroutine {0}\n", name,
                      fmt::join(names, ", "), declarations,
                      buffer_lines(pass, FortranSyntax(file.is_double), 1),
                      column_calls(pass, FortranSyntax(file.is_double)));
@@ -142,15 +148,20 @@ std::string fortran_derivative_call(const SourceFile& file, const std::string& g
       arguments_of(plan.pullback, {{"x", "x"}, {"y", "y"}, {"tape", "tape"}, {"gy", given}, {"gx", result}}));
 }
 
-/// The names in upper case are replaced: INPUTS, OUTPUTS and the network's NAME.
-std::string fortran_filled(std::string text, const SourceFile& file) {
-  for (const auto& [word, with] : {std::pair<std::string, std::string>{"OUTPUTS", file.name + "_outputs"},
-                                   {"INPUTS", file.name + "_inputs"},
-                                   {"NAME", file.name}}) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + with.size()))
-      text.replace(at, word.size(), with);
+/// The names in upper case are replaced: INPUTS, OUTPUTS and the network's NAME. In one pass, because the
+/// network's name may contain them.
+std::string fortran_filled(std::string_view text, const SourceFile& file) {
+  const std::pair<std::string_view, std::string> words[] = {
+      {"OUTPUTS", file.name + "_outputs"}, {"INPUTS", file.name + "_inputs"}, {"NAME", file.name}};
+  std::string filled;
+  while (!text.empty()) {
+    const auto* const word = std::find_if(std::begin(words), std::end(words),
+                                          [&](const auto& each) { return text.starts_with(each.first); });
+    const bool is_word = word != std::end(words);
+    filled += is_word ? std::string_view(word->second) : text.substr(0, 1);
+    text.remove_prefix(is_word ? word->first.size() : 1);
   }
-  return text;
+  return filled;
 }
 
 std::string fortran_tape_call(const SourceFile& file) {
@@ -165,7 +176,7 @@ std::string fortran_tape_declaration(const SourceFile& file) {
 std::string fortran_jvp_text(const SourceFile& file) {
   return R"(
   ! y, and the change dy of y by a change dx of x, to first order.
-  pure subroutine NAME_jvp(x, dx, y, dy)
+  pure recursive subroutine NAME_jvp(x, dx, y, dy)
     real(rk), intent(in) :: x(INPUTS)
     real(rk), intent(in) :: dx(INPUTS)
     real(rk), intent(out) :: y(OUTPUTS)
@@ -178,7 +189,7 @@ std::string fortran_jvp_text(const SourceFile& file) {
 std::string fortran_vjp_text(const SourceFile& file) {
   return R"(
   ! xbar = the gradient with respect to x of the scalar product ybar . y.
-  pure subroutine NAME_vjp(x, ybar, xbar)
+  pure recursive subroutine NAME_vjp(x, ybar, xbar)
     real(rk), intent(in) :: x(INPUTS)
     real(rk), intent(in) :: ybar(OUTPUTS)
     real(rk), intent(out) :: xbar(INPUTS)
@@ -195,7 +206,7 @@ std::string fortran_jacobian_text(const SourceFile& file) {
   const std::string part = by_inputs ? "jacobian(:, i)" : "jacobian(i, :)";
   return R"(
   ! jacobian(o, i) = d y(o) / d x(i).
-  pure subroutine NAME_jacobian(x, jacobian)
+  pure recursive subroutine NAME_jacobian(x, jacobian)
     real(rk), intent(in) :: x(INPUTS)
     real(rk), intent(out) :: jacobian( &
       OUTPUTS, INPUTS)
@@ -228,7 +239,7 @@ std::string fortran_forward_text(const SourceFile& file) {
   const bool has_loop = std::any_of(forward.calls.begin(), forward.calls.end(), fortran_loops);
   return fmt::format(R"(
   ! One sample.
-  pure subroutine NAME_evaluate(x, y)
+  pure recursive subroutine NAME_evaluate(x, y)
     real(rk), intent(in) :: x(INPUTS)
     real(rk), intent(out) :: y(OUTPUTS)
 {}{}  end subroutine NAME_evaluate
@@ -246,7 +257,7 @@ std::string fortran_forward_text(const SourceFile& file) {
   end subroutine NAME_evaluate_block
 
   ! The same for arrays whose first dimension counts the samples.
-  pure subroutine NAME_evaluate_rows(rows, x, y)
+  pure recursive subroutine NAME_evaluate_rows(rows, x, y)
     integer, intent(in) :: rows
     real(rk), intent(in) :: x(rows, INPUTS)
     real(rk), intent(out) :: y(rows, OUTPUTS)
@@ -261,7 +272,7 @@ std::string fortran_forward_text(const SourceFile& file) {
     end do
   end subroutine NAME_evaluate_rows
 
-  pure subroutine forward_columns(columns, x, y)
+  pure recursive subroutine forward_columns(columns, x, y)
     integer, intent(in) :: columns
     real(rk), intent(in) :: x(INPUTS * columns)
     real(rk), intent(inout) :: y(OUTPUTS * columns)

@@ -45,10 +45,15 @@ void require_width(const SourceNetwork& network, const std::string& path) {
 }  // namespace
 
 void require_source_name(const std::string& name, SourceLanguage language) {
-  // A Fortran module's name is known in all of it.
-  const std::set<std::string> own = reserved_names("");
-  if (is_source_name(name) && (language != SourceLanguage::fortran || !own.contains(lower_case(name))))
-    return;
+  if (is_source_name(name)) {
+    // A Fortran module's name is known in all of it.
+    if (language != SourceLanguage::fortran || !reserved_names("").contains(lower_case(name))) return;
+    fail_input(
+        errors::bad_argument,
+        "'{}' cannot name a network in Fortran: the module has a routine or a constant of that name; give "
+        "another by --name, '{}_net'",
+        printable(name), printable(name));
+  }
   fail_input(
       errors::bad_argument,
       "'{}' cannot name a network in source: give --name a letter, then letters, digits and "
@@ -75,6 +80,13 @@ ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOpt
   file.is_double = options.is_double;
   file.derivative = options.derivative;
   file.plan = plan_source(source, reserved_names(options.name), options.derivative != SourceDerivative::none);
+  if (file.plan.tape > max_source_tape) {
+    fail_input(
+        errors::too_large,
+        "{}: derivatives hold {} numbers between layers on the stack, and source does so for at most {}; "
+        "export without --derivative",
+        network.path, file.plan.tape, max_source_tape);
+  }
   file.description = source_description(checkpoint, network, options);
   file.deck = source_deck(checkpoint);
   ExportedSource exported{"", file.plan.inputs, file.plan.outputs, file.plan.numbers()};

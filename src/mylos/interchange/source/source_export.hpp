@@ -15,6 +15,9 @@ namespace mylos {
 inline constexpr std::int64_t max_source_numbers = 1'000'000;
 /// Elements of a vector between layers: they are on the stack.
 inline constexpr std::int64_t max_source_width = 16'384;
+/// Elements of all vectors between layers together, of which derivatives hold two sets on the stack: 4 MiB of
+/// doubles.
+inline constexpr std::int64_t max_source_tape = 262'144;
 
 struct SourceOptions {
   SourceLanguage language = SourceLanguage::c;

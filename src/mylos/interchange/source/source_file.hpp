@@ -30,9 +30,11 @@ struct SourceFile {
   }
   /// Returns the pass of derivatives.
   [[nodiscard]] const SourcePass& derivatives() const { return has_tangent() ? plan.tangent : plan.pullback; }
-  /// Returns the columns that a block computes at once, whose buffers are on the stack: at most 1 MiB of
-  /// doubles of the widest networks that are exported.
-  [[nodiscard]] std::int64_t columns_at_once() const { return plan.forward.buffer_width() <= 4096 ? 16 : 4; }
+  /// Returns the columns that a block computes at once, whose vectors are on the stack: at most 512 KiB of
+  /// doubles for 16 columns, and 32 bytes for each number of wider networks.
+  [[nodiscard]] std::int64_t columns_at_once() const {
+    return plan.forward.buffer_width() + plan.inputs + plan.outputs <= 4096 ? 16 : 4;
+  }
   /// Returns the routines that the file's functions call.
   [[nodiscard]] std::set<std::string> routines() const;
 };

@@ -10,23 +10,25 @@
 namespace mylos {
 namespace {
 
-void refuse(const Block& block) {
-  fail_input(errors::unsupported_feature,
-             "layer '{}' is of the kind '{}', which `mylos export` cannot write as source: it writes dense "
-             "layers, activations, norms, sums and concatenations of vectors; export a model file, MODEL.h5",
-             block.signature().name, block.signature().kind);
+[[noreturn]] void refuse(const Block& block, const std::string& path) {
+  fail_input(
+      errors::unsupported_feature,
+      "{}: layer '{}' of the kind '{}' cannot be written as source, which has dense layers, activations, "
+      "norms, sums and concatenations of vectors; export a model file, MODEL.h5, or MODEL.onnx",
+      path, block.signature().name, block.signature().kind);
 }
 
 /// Appends the blocks and returns the value that the last one gives.
-std::size_t append_blocks(SourceNetwork& source, const Chain& chain, const ReadSourceWeight& read,
+std::size_t append_blocks(SourceNetwork& source, const StoredNetwork& network, const ReadSourceWeight& read,
                           std::size_t input) {
+  const Chain& chain = network.chain;
   std::vector<std::size_t> boundaries{input};
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
     const Block& block = *chain.blocks[i];
     const std::size_t from = chain.skip_of(i);
     SourceLayer layer(source, read, block.signature().name, boundaries[i],
                       from == no_skip ? boundaries[i] : boundaries[from]);
-    if (!block.write_source(layer)) refuse(block);
+    if (!block.write_source(layer)) refuse(block, network.path);
     boundaries.push_back(layer.output());
   }
   return boundaries.back();
@@ -96,9 +98,14 @@ void require_finite(const SourceNetwork& source, const std::string& path) {
   }
 }
 
-/// Returns whether each sample of the outputs is a vector.
-bool has_vector_outputs(const Chain& chain) {
-  return chain.grids.empty() || chain.grids.back().points() == 1;
+void require_vector_outputs(const StoredNetwork& network) {
+  const Chain& chain = network.chain;
+  if (chain.grids.empty() || chain.grids.back().points() == 1) return;
+  fail_input(
+      errors::unsupported_feature,
+      "{}: the outputs, of layer '{}', lie on a grid of {} points, and source is written for vectors; export "
+      "a model file, MODEL.h5, or MODEL.onnx",
+      network.path, chain.blocks.back()->signature().name, chain.grids.back().points());
 }
 
 }  // namespace
@@ -109,8 +116,8 @@ SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWe
   const ColumnScaling& inputs = network.training.normalizer.inputs;
   if (!inputs.identity())
     source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
-  const std::size_t outputs = append_blocks(source, network.chain, read, source.operations.size());
-  if (!has_vector_outputs(network.chain)) refuse(*network.chain.blocks.back());
+  const std::size_t outputs = append_blocks(source, network, read, source.operations.size());
+  require_vector_outputs(network);
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
   require_finite(source, network.path);
