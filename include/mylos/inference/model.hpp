@@ -6,7 +6,8 @@
 // It opens a checkpoint of `mylos train` or of an OnlineTrainer, or an exported model file. It holds the
 // weights in the types that the network computes with, and a workspace for one piece of samples, but no
 // optimizer state. Kokkos must be initialised before its construction and remain so until its destruction;
-// MPI is not used. It prints nothing, ends no process, and throws only Error.
+// MPI is not used. It prints nothing, ends no process, and throws only Error, apart from what the
+// code of custom layers throws.
 //
 // Arrays may have any strides. A sample is the last dimensions of an array: the features of a vector, or the
 // points and channels of a grid ([height, width, channels]), also flattened to one dimension. All dimensions
@@ -102,7 +103,8 @@ class Model {
   [[nodiscard]] static InferenceBytes memory_of(const std::string& path, const LoadOptions& options = {});
 
   /// Returns a model that shares the weights and has its own workspace and execution resources. Throws Error:
-  /// does_not_fit if less memory is free than the workspace takes; failed inside an OpenMP parallel region.
+  /// does_not_fit if less memory is free than its workspaces and copies of running statistics take; failed
+  /// inside an OpenMP parallel region.
   [[nodiscard]] Model clone() const;
 
   /// Computes the outputs `y` of the inputs `x`. Both are Kokkos views of 1 to 5 dimensions of float, double,

@@ -20,7 +20,7 @@ class BusyFlag {
 
  private:
   friend class BusyCall;
-  /// Returns whether `more` calls fit beside those that run, at most `most`.
+  /// Adds `more` calls if at most `most` run; returns whether it did.
   [[nodiscard]] bool add(int more, int most) {
     int running = running_.load(std::memory_order_relaxed);
     do {

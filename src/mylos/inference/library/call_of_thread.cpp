@@ -10,19 +10,24 @@
 
 namespace mylos {
 
-/// Threads begin their search at different workspaces, so that they seldom meet.
+/// Calls are counted first: then a workspace is free for each of them, at any time. Threads begin their
+/// search at different ones, so that they seldom meet.
 CallOfThread::Workspace CallOfThread::free_one(std::span<const std::unique_ptr<Model::Parts>> workspaces,
                                                const char* call) {
   Model::Parts& first = *workspaces.front();
-  if (workspaces.size() == 1) return {first, BusyCall(*first.busy, call)};
-  const std::size_t begin = std::hash<std::thread::id>{}(std::this_thread::get_id());
-  for (std::size_t i = 0; i < workspaces.size(); ++i) {
-    Model::Parts& parts = *workspaces[(begin + i) % workspaces.size()];
-    if (auto busy = BusyCall::attempt(*parts.busy)) return {parts, *std::move(busy)};
+  if (workspaces.size() == 1) return {std::nullopt, first, BusyCall(*first.busy, call)};
+  std::optional<BusyCall> counted = BusyCall::attempt(*first.calls);
+  if (!counted) {
+    fail_run(errors::bad_call,
+             "{} was called while {} other calls on the model ran, the number that LoadOptions::threads "
+             "allows; load "
+             "it for more threads, or give the thread a clone",
+             call, workspaces.size());
   }
-  fail_run(errors::bad_call,
-           "{} was called while {} calls on the model ran, as many as LoadOptions::threads says", call,
-           workspaces.size());
+  for (std::size_t i = std::hash<std::thread::id>{}(std::this_thread::get_id());; ++i) {
+    Model::Parts& parts = *workspaces[i % workspaces.size()];
+    if (auto busy = BusyCall::attempt(*parts.busy)) return {std::move(counted), parts, *std::move(busy)};
+  }
 }
 
 CallOfThread::CallOfThread(const Execution& exec, std::span<const std::unique_ptr<Model::Parts>> workspaces,

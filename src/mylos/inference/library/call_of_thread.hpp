@@ -11,12 +11,14 @@
 
 namespace mylos {
 
-/// A call on a model: a workspace that no other call uses meanwhile, and the calling thread's way to run: on
-/// `exec`, or alone inside a parallel region and where several calls may run. Holds the number of threads.
+/// A call on a model. It occupies a workspace, chooses the execution instance (that of the caller, or one of
+/// a single thread inside a parallel region and for models of several calls), and limits libraries that use
+/// OpenMP to that instance's threads while it lives.
 class CallOfThread {
  public:
-  /// `workspaces`: of the model, at least one. `call`: "Model::infer". Throws Error (bad_call) while calls
-  /// run in all of them, in nested regions, and for an instance of more threads than Kokkos has.
+  /// `workspaces`: of the model, at least one. `call`: "Model::infer". Throws Error (bad_call) if as many
+  /// calls run as the model has workspaces, in nested regions, and if `exec` has more threads than Kokkos was
+  /// initialised with.
   CallOfThread(const Execution& exec, std::span<const std::unique_ptr<Model::Parts>> workspaces,
                const char* call);
   [[nodiscard]] const Execution& on() const { return on_; }
@@ -24,6 +26,7 @@ class CallOfThread {
 
  private:
   struct Workspace {
+    std::optional<BusyCall> counted;  // among the model's calls; ends after `busy`
     Model::Parts& parts;
     BusyCall busy;
   };

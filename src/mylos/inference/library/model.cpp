@@ -89,8 +89,8 @@ Model Model::clone() const {
   }
   const InferenceBytes bytes =
       Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece());
-  require_free_memory(network.path,
-                      static_cast<std::size_t>(threads()) * (bytes.workspace + bytes.statistics));
+  require_free_memory(network.path, static_cast<std::size_t>(threads()) *
+                                        (bytes.workspace + InferenceModel::memory_of_copy(network.chain)));
   std::vector<std::unique_ptr<Parts>> workspaces;
   workspaces.push_back(std::make_unique<Parts>(parts(), std::move(engines)));
   add_workspaces(workspaces, threads());

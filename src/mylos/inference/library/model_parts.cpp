@@ -88,6 +88,7 @@ void add_workspaces(std::vector<std::unique_ptr<Model::Parts>>& to, int count) {
   while (static_cast<int>(to.size()) < count)
     to.push_back(
         std::make_unique<Model::Parts>(first, make_engines(usable_here(first.network().options.kernels))));
+  to.front()->calls = std::make_unique<BusyFlag>(count);
 }
 
 PieceTensors::PieceTensors(const StoredNetwork& network, const KnownInputs& known, std::int64_t samples,

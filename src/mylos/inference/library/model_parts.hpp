@@ -95,6 +95,8 @@ struct Model::Parts {
   StagedFloats staging;
   Execution alone = single_thread_instance();
   std::shared_ptr<BusyFlag> busy = std::make_shared<BusyFlag>();  // one of all members of an ensemble
+  std::unique_ptr<BusyFlag> calls =
+      std::make_unique<BusyFlag>();  // in the first workspace: of all of the model's
   /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
