@@ -115,7 +115,7 @@ TEST(CustomLayers, AreRefusedWhereTheProgramHasNoneOfThatName) {
     model.chain[1] = layer;
     return test::refusal_of([&] { static_cast<void>(make_network(model, {}, 1, false)); });
   };
-  const CustomLayers own{nullptr, std::make_shared<Advection>()};
+  const CustomLayers own{std::make_shared<Advection>()};
   LayerOptions other = advection("moved");
   other.custom = "diffusion";
   EXPECT_TRUE(test::says(refusal(other, own), errors::unknown_name, {"'moved'", "'diffusion'", "advection"}));
@@ -125,6 +125,10 @@ TEST(CustomLayers, AreRefusedWhereTheProgramHasNoneOfThatName) {
   other = advection("moved");
   other.settings["sped"] = 1;
   EXPECT_TRUE(test::says(refusal(other, own), errors::unknown_key, {"'moved'", "'sped'", "speed"}));
+  EXPECT_TRUE(
+      test::says(refusal(advection("moved"), {nullptr, own.front()}), errors::bad_call, {"'moved'", "null"}));
+  EXPECT_TRUE(test::says(refusal(advection("moved"), {own.front(), own.front()}), errors::bad_call,
+                         {"'moved'", "'advection'", "two"}));
   ModelOptions vector = model_on({12}, 12, {advection("moved")});
   vector.shape = {};
   vector.custom_layers = own;
@@ -190,6 +194,58 @@ TEST(CustomLayers, AreRefusedWhereTheyStateWhatIsNotSo) {
                          errors::bad_call, {"'speed'", "fp16"}));
   EXPECT_NO_THROW(
       static_cast<void>(make_network(network_of({std::make_shared<Liar>(Liar::Lie{})}), {}, 1, false)));
+}
+
+/// An advection whose weights have these names and sizes.
+class Renamed final : public CustomLayer {
+ public:
+  explicit Renamed(std::vector<ParameterSpec> parameters) : parameters_(std::move(parameters)) {}
+  [[nodiscard]] std::string name() const override { return "advection"; }
+  [[nodiscard]] std::vector<std::string> settings() const override { return {"speed"}; }
+  [[nodiscard]] CustomBlock make(const CustomLayerInput& input) const override {
+    std::vector<ParameterSpec> parameters = parameters_;
+    for (ParameterSpec& parameter : parameters) {
+      parameter.type = input.compute;
+      parameter.gradient_type = input.gradient;
+    }
+    return {std::make_unique<const Named>(Advection().make(input).block, std::move(parameters)), input.shape};
+  }
+
+ private:
+  class Named final : public Block {
+   public:
+    Named(std::unique_ptr<const Block> block, std::vector<ParameterSpec> parameters)
+        : block_(std::move(block)), parameters_(std::move(parameters)) {}
+    [[nodiscard]] const Signature& signature() const override { return block_->signature(); }
+    [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return parameters_; }
+    [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
+      return block_->cost(engines, rows);
+    }
+    void forward(const StepContext& /*context*/, const BlockMemory& /*memory*/) const override {}
+    void backward(const StepContext& /*context*/, const BlockMemory& /*memory*/,
+                  const BlockGradients& /*gradients*/) const override {}
+
+   private:
+    std::unique_ptr<const Block> block_;
+    std::vector<ParameterSpec> parameters_;
+  };
+
+  std::vector<ParameterSpec> parameters_;
+};
+
+TEST(CustomLayers, AreRefusedWhereACheckpointCannotHoldTheirWeights) {
+  const auto refusal = [](std::vector<ParameterSpec> parameters) {
+    const ModelOptions model = network_of({std::make_shared<Renamed>(std::move(parameters))});
+    return test::refusal_of([&] { static_cast<void>(make_network(model, {}, 1, false)); });
+  };
+  for (const char* name : {"", ".", "a/b", "two words"})
+    EXPECT_TRUE(test::says(refusal({{.name = name, .columns = 4}}), errors::bad_call, {"'moved.1'", name}));
+  EXPECT_TRUE(test::says(refusal({{.name = "speed", .columns = 4}, {.name = "speed", .columns = 4}}),
+                         errors::bad_call, {"'speed'"}));
+  EXPECT_TRUE(test::says(refusal({{.name = "speed", .rows = 0, .columns = 4}}), errors::bad_call, {"0 x 4"}));
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_TRUE(test::says(refusal({{.name = "speed", .rows = huge, .columns = huge}}), errors::bad_layer,
+                         {"a parameter of a custom layer", "64-bit"}));
 }
 
 /// A block that states bytes which no arena has.

@@ -1,9 +1,9 @@
 // Block: one stage of a model's chain.
 //
-// A block maps the matrix [rows, inputs] to [rows, outputs]. Some blocks also read an earlier boundary
-// (skips.hpp). A block states its bytes and FLOPs from shapes alone and owns no memory: the caller passes
-// weights, gradients, saved tensors and workspace, so that the memory plan decides where they lie and how
-// long they live.
+// A block maps the matrix [rows, inputs] to [rows, outputs]. Some blocks of Mylos also read an
+// earlier boundary; those of custom layers read their input alone. A block states its bytes and FLOPs from
+// shapes alone and owns no memory: the caller passes weights, gradients, saved tensors and workspace, so that
+// the memory plan decides where they lie and how long they live.
 //
 // Backward reads input, output and further tensors, which forward saves or backward recomputes. A block
 // offers variants that save different amounts. All variants give the same bits, because every value that some
@@ -165,10 +165,10 @@ class Block {
   /// Returns whether forward can compute the norm of its output (BlockMemory::next_norm).
   [[nodiscard]] virtual bool computes_norm() const { return false; }
 
-  /// Appends what the block computes to a graph (model/onnx/onnx_layer.hpp). Returns false if it cannot be
-  /// written, and appends nothing.
+  /// Appends what the block computes to an ONNX graph. Returns false if it cannot be written, and appends
+  /// nothing. Only of blocks inside Mylos: OnnxLayer and SourceLayer are not part of its interface.
   virtual bool write_onnx(OnnxLayer& /*layer*/) const { return false; }
-  /// Likewise to a network as source code (model/source/source_layer.hpp).
+  /// Likewise to a network as source code.
   virtual bool write_source(SourceLayer& /*layer*/) const { return false; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;

@@ -7,7 +7,7 @@
 //   mylos::OnlineTrainer network(options, communicator);
 //
 // Every program that opens a file of such a network brings the layer too (LoadOptions::custom_layers). All
-// ranks bring the same layers. The objects are shared and never changed; blocks outlive none of them.
+// ranks bring the same layers. Mylos shares the objects between threads and keeps them as long as options do.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CustomLayerInput {
   std::string name;                 // of the layer: Signature::name of its block
   std::vector<std::int64_t> shape;  // of a sample: 1 to 3 extents, then channels; of a vector its length
   DType type = DType::fp32;         // Signature::input_type
-  DType compute = DType::fp32;      // in which weights are stored and arithmetic is due (precision.rules)
+  DType compute = DType::fp32;      // of the weights, and the least precise type to compute in
   DType gradient = DType::fp32;     // of the weights' gradients: float or `compute`
   std::int64_t outputs = 0;         // the deck's; 0: not given
   std::map<std::string, double> settings;  // the deck's

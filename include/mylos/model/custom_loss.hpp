@@ -21,8 +21,9 @@ class CustomLoss {
   virtual ~CustomLoss() = default;
 
   /// Computes the loss of each row and, where there is memory for it, its gradient, by kernels on `exec`.
-  /// Allocates nothing and does not wait for a device. inf and NaN are written as they come: the step is then
-  /// skipped.
+  /// Allocates nothing and does not wait for a device. The gradient may have the memory of the predictions:
+  /// an element is read before its gradient is written. inf and NaN are written as they come: a gradient that
+  /// has one makes all ranks skip the step, a loss that has one is only reported.
   virtual void compute(const Execution& exec, const LossArrays& arrays) const = 0;
 };
 

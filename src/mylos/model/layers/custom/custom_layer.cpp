@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "mylos/base/errors/calls.hpp"
@@ -18,11 +19,17 @@ const CustomLayer& layer_of_program(const GrowingChain& network, const LayerOpti
   if (layer.custom.empty())
     network.refuse(errors::missing_key, "needs 'layer', the name of a custom layer of the program");
   std::vector<std::string> names;
+  const CustomLayer* found = nullptr;
   for (const auto& each : network.model().custom_layers) {
-    if (each == nullptr) continue;
+    if (each == nullptr) network.refuse(errors::bad_call, "cannot be made: custom_layers has a null pointer");
     names.push_back(each->name());
-    if (names.back() == layer.custom) return *each;
+    if (names.back() != layer.custom) continue;
+    if (found != nullptr)
+      network.refuse(errors::bad_call, "is the custom layer '{}', and the program brings two of that name",
+                     layer.custom);
+    found = each.get();
   }
+  if (found != nullptr) return *found;
   if (names.empty())
     network.refuse(errors::unknown_name,
                    "is the custom layer '{}' of a program, which this one does not bring "
@@ -103,13 +110,22 @@ class Statement {
       refuse("reads {} numbers of another layer; only its input is given", said.skip_inputs);
   }
 
+  /// Names are paths in checkpoints.
+  void require_name(const std::string& name, std::set<std::string>& others) const {
+    const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_plain))
+      refuse("has a parameter or buffer '{}'; a name is letters, digits and underscores", name);
+    if (!others.insert(name).second) refuse("has two parameters or buffers '{}'", name);
+  }
+
   void parameters() const {
     std::set<std::string> names;
+    for (const BufferSpec& buffer : made_.block->buffers()) require_name(buffer.name, names);
     for (const ParameterSpec& parameter : made_.block->parameters()) {
-      if (parameter.name.empty() || !names.insert(parameter.name).second)
-        refuse("has two parameters '{}', or one without a name", parameter.name);
+      require_name(parameter.name, names);
       if (parameter.rows < 1 || parameter.columns < 1)
         refuse("has a parameter '{}' of {} x {}", parameter.name, parameter.rows, parameter.columns);
+      static_cast<void>(checked_product(parameter.rows, parameter.columns, "a parameter of a custom layer"));
       if (parameter.type != input_.compute || parameter.gradient_type != input_.gradient)
         refuse("stores the parameter '{}' in {} and its gradient in {}; given are {} and {}", parameter.name,
                name_of(parameter.type), name_of(parameter.gradient_type), name_of(input_.compute),
