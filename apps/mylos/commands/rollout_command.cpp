@@ -89,8 +89,8 @@ std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, co
   return std::make_shared<const StoredLevels>(std::vector{file}, options, options.inputs, options.constants);
 }
 
-/// Returns the shape of the samples on the grid of the file that the rollout starts from; empty where it is
-/// no other grid of such samples as the network reads.
+/// Returns the shape of the samples on the grid of the file that the rollout starts from; empty if the
+/// network does not read samples of that many axes and channels.
 std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const StoredLevels& starts) {
   const ArrayOptions options = trajectory_options(network);
   if (network.input_shape.size() < 2 || options.points_are_samples) return {};
@@ -235,7 +235,8 @@ std::string describe_error(const RolloutResult& result) {
   return fmt::format("nRMSE, mean over {}: {:.6g}", steps, result.mean_nrmse());
 }
 
-/// Returns "3 of 8 members are not finite, the first (sample 2 from level 0) from step 57 on"; "" if all are.
+/// Returns "warning: 3 of 8 members become inf or NaN, the first (sample 2 from level 0) at step 57"; "" if
+/// all members are finite.
 std::string describe_not_finite(const RolloutResult& result, const std::vector<std::string>& members) {
   std::int64_t count = 0;
   std::int64_t earliest = 0;

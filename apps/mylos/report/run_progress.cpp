@@ -12,9 +12,10 @@
 namespace mylos::app {
 namespace {
 
-std::string newest_checkpoint(const std::string& folder) {
+std::string next_action(const std::string& folder) {
   const auto files = list_checkpoints(folder);
-  return files.empty() ? "" : fmt::format("; its newest checkpoint is of step {}", files.back().step);
+  if (files.empty()) return "start it again: it has no checkpoint yet";
+  return fmt::format("resume with --restart latest; its newest checkpoint is of step {}", files.back().step);
 }
 
 }  // namespace
@@ -36,11 +37,10 @@ RunProgressReport progress_of(const std::string& folder, const std::string& outc
   if (!worker.empty()) return {running, fmt::format("{} works on it", worker)};
   std::error_code failure;
   if (outcome == "stopped" || std::filesystem::exists(folder + "/requeue", failure))
-    return {stopped,
-            "it was asked to stop before its end: resume with --restart latest" + newest_checkpoint(folder)};
+    return {stopped, "it was asked to stop before its end: " + next_action(folder)};
   return {unfinished,
-          "it left no summary and no process works on it: it failed, was killed, or its machine went down" +
-              newest_checkpoint(folder)};
+          "it left no summary and no process works on it: it failed, was killed, or its machine went down; " +
+              next_action(folder)};
 }
 
 RunProgressReport with_end_event(RunProgressReport progress, const ordered_json& events) {

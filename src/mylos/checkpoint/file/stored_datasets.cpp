@@ -17,7 +17,10 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const std::uint32_t found = contents.range_crcs()[i];
     if (found == stored[i].crc) continue;
-    fail_run(errors::damaged, "{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written",
+    fail_run(errors::damaged,
+             "{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written: the disk or its "
+             "driver is "
+             "faulty, and the file is not used; write checkpoints to another file system",
              path, stored[i].path, found, stored[i].crc);
   }
   return contents.finish();

@@ -20,10 +20,10 @@ class ScalingArrays {
   explicit ScalingArrays(const Normalizer& normalizer);
   [[nodiscard]] static std::size_t memory_bytes(const Normalizer& normalizer);
 
-  /// Without pointers where values are not scaled.
+  /// The scaling of inputs, and of targets; null pointers if they are not scaled.
   [[nodiscard]] const ScalingTable& inputs() const { return inputs_; }
   [[nodiscard]] const ScalingTable& targets() const { return targets_; }
-  /// Of standard deviations of targets: their scales without shifts.
+  /// The scaling of standard deviations of targets: their scales, without shifts.
   [[nodiscard]] const ScalingTable& deviations() const { return deviations_; }
 
  private:

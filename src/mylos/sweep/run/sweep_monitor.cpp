@@ -61,7 +61,7 @@ void SweepMonitor::watch() {
   while (!ended_.wait_for(lock, between_reads, [this] { return ends_; })) {
     try {
       if (journal_.refresh()) update();
-    } catch (const Error& error) {  // finish() tries again
+    } catch (const std::exception& error) {  // finish() tries again
       if (error.what() != problem) line_(fmt::format("warning: {}", error.what()));
       problem = error.what();
     }

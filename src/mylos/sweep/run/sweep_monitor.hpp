@@ -25,7 +25,7 @@ class SweepMonitor {
   /// Ends the thread, reads the last results and writes sweep.csv for the last time. Throws Error if it
   /// cannot be written.
   void finish();
-  /// Returns the rows as they were read last.
+  /// Returns the rows as finish() read them. Only after finish(): until then the thread changes them.
   [[nodiscard]] std::vector<MemberRow> rows() const { return journal_.rows(); }
 
  private:
@@ -39,7 +39,7 @@ class SweepMonitor {
   const Sweep& sweep_;
   std::function<void(const std::string&)> line_;
   Journal journal_;
-  std::vector<std::size_t> printed_;  // results of each member
+  std::vector<std::size_t> printed_;  // the results of each member that have been printed
   double first_work_ = 0;             // before this start
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
