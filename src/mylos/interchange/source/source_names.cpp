@@ -10,11 +10,11 @@ namespace {
 constexpr std::size_t max_name = 40;   // Fortran ends at 63 characters, and functions add "_evaluate_block"
 constexpr std::size_t max_layer = 32;  // of a layer's name in that of a constant
 
-bool is_letter(char c) {
+bool is_latin_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -53,18 +53,18 @@ std::string lower_case(std::string_view text) {
 }
 
 bool is_source_name(std::string_view name) {
-  if (name.empty() || name.size() > max_name || !is_letter(name.front())) return false;
-  const bool is_word =
-      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  if (name.empty() || name.size() > max_name || !is_latin_letter(name.front())) return false;
+  const bool is_word = std::all_of(name.begin(), name.end(),
+                                   [](char c) { return is_latin_letter(c) || is_decimal(c) || c == '_'; });
   return is_word && keywords.find(fmt::format(" {} ", lower_case(name))) == std::string_view::npos;
 }
 
 std::string SourceNames::add(std::string_view layer, std::string_view ending) {
   std::string base = lower_case(layer.substr(0, max_layer));
   for (char& c : base) {
-    if (!is_letter(c) && !is_digit(c)) c = '_';
+    if (!is_latin_letter(c) && !is_decimal(c)) c = '_';
   }
-  if (base.empty() || !is_letter(base.front())) base = "layer_" + base;
+  if (base.empty() || !is_latin_letter(base.front())) base = "layer_" + base;
   std::string name = fmt::format("{}_{}", base, ending);
   for (int number = 2; !taken_.insert(name).second; ++number)
     name = fmt::format("{}_{}_{}", base, number, ending);

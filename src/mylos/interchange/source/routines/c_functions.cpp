@@ -10,9 +10,9 @@
 namespace mylos {
 namespace {
 
-const SourceRoutine in_float[] = {{"expm1_of",
-                                   {},
-                                   R"(
+const SourceRoutine float_functions[] = {{"expm1_of",
+                                          {},
+                                          R"(
 /* e^x - 1, of x in [-87, 87]; beyond, that of the end. Unlike a call of the C library, loops with it vectorise. */
 $function float expm1_of(float x) {
 $device(expm1)  unsigned bits;
@@ -34,11 +34,11 @@ $device(expm1)  unsigned bits;
   memcpy(&power, &bits, sizeof power);
   return (p * r * r + r) * power + (power - 1);
 $host})"
-                                   "\n"}};
+                                          "\n"}};
 
-const SourceRoutine in_double[] = {{"expm1_of",
-                                    {},
-                                    R"(
+const SourceRoutine double_functions[] = {{"expm1_of",
+                                           {},
+                                           R"(
 /* e^x - 1, of x in [-708, 708]; beyond, that of the end. Unlike a call of the C library, loops with it vectorise. */
 $function double expm1_of(double x) {
 $device(expm1)  unsigned long long bits;
@@ -66,12 +66,13 @@ $device(expm1)  unsigned long long bits;
   memcpy(&power, &bits, sizeof power);
   return (p * r * r + r) * power + (power - 1);
 $host})"
-                                    "\n"}};
+                                           "\n"}};
 
 }  // namespace
 
 std::span<const SourceRoutine> c_functions(bool is_double) {
-  return is_double ? std::span<const SourceRoutine>(in_double) : std::span<const SourceRoutine>(in_float);
+  return is_double ? std::span<const SourceRoutine>(double_functions)
+                   : std::span<const SourceRoutine>(float_functions);
 }
 
 }  // namespace mylos
