@@ -4,91 +4,51 @@
 namespace mylos {
 namespace {
 
+constexpr const char* c_tile = R"(
+/* $width outputs; w begins at the first of them. Their sums are held in registers. */
+$function void tile_$width(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
+                       const real *$restrict x, real *$restrict y) {
+  real s[$width];
+  for (int k = 0; k < $width; ++k) s[k] = b[k];
+  for (int i = 0; i < inputs; ++i) {
+    for (int k = 0; k < $width; ++k) s[k] += x[i] * w[k];
+    w += outputs;
+  }
+  for (int k = 0; k < $width; ++k) y[k] = s[k];
+}
+)";
+
+constexpr const char* c_tile_of_columns = R"(
+/* $width outputs of 4 columns. */
+$function void tile_$widthx4(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
+                         const real *$restrict x, real *$restrict y) {
+  real s0[$width], s1[$width], s2[$width], s3[$width];
+  for (int k = 0; k < $width; ++k) s0[k] = s1[k] = s2[k] = s3[k] = b[k];
+  for (int i = 0; i < inputs; ++i) {
+    const real x0 = x[i], x1 = x[inputs + i], x2 = x[2 * inputs + i], x3 = x[3 * inputs + i];
+    for (int k = 0; k < $width; ++k) {
+      s0[k] += x0 * w[k];
+      s1[k] += x1 * w[k];
+      s2[k] += x2 * w[k];
+      s3[k] += x3 * w[k];
+    }
+    w += outputs;
+  }
+  for (int k = 0; k < $width; ++k) {
+    y[k] = s0[k];
+    y[outputs + k] = s1[k];
+    y[2 * outputs + k] = s2[k];
+    y[3 * outputs + k] = s3[k];
+  }
+}
+)";
+
 const SourceRoutine c_linear_table[] = {
-    {"tile_8", {}, R"(
-$function void tile_8(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
-                      const real *$restrict x, real *$restrict y) {
-  real s[8];
-  for (int k = 0; k < 8; ++k) s[k] = b[k];
-  for (int i = 0; i < inputs; ++i) {
-    for (int k = 0; k < 8; ++k) s[k] += x[i] * w[k];
-    w += outputs;
-  }
-  for (int k = 0; k < 8; ++k) y[k] = s[k];
-}
-)"},
-    {"tile_32", {}, R"(
-$function void tile_32(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
-                       const real *$restrict x, real *$restrict y) {
-  real s[32];
-  for (int k = 0; k < 32; ++k) s[k] = b[k];
-  for (int i = 0; i < inputs; ++i) {
-    for (int k = 0; k < 32; ++k) s[k] += x[i] * w[k];
-    w += outputs;
-  }
-  for (int k = 0; k < 32; ++k) y[k] = s[k];
-}
-)"},
-    {"tile_64", {}, R"(
-/* 64 outputs; w begins at the first of them. Their sums are held in registers. */
-$function void tile_64(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
-                       const real *$restrict x, real *$restrict y) {
-  real s[64];
-  for (int k = 0; k < 64; ++k) s[k] = b[k];
-  for (int i = 0; i < inputs; ++i) {
-    for (int k = 0; k < 64; ++k) s[k] += x[i] * w[k];
-    w += outputs;
-  }
-  for (int k = 0; k < 64; ++k) y[k] = s[k];
-}
-)"},
-    {"tile_32x4", {}, R"(
-$function void tile_32x4(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
-                         const real *$restrict x, real *$restrict y) {
-  real s0[32], s1[32], s2[32], s3[32];
-  for (int k = 0; k < 32; ++k) s0[k] = s1[k] = s2[k] = s3[k] = b[k];
-  for (int i = 0; i < inputs; ++i) {
-    const real x0 = x[i], x1 = x[inputs + i], x2 = x[2 * inputs + i], x3 = x[3 * inputs + i];
-    for (int k = 0; k < 32; ++k) {
-      s0[k] += x0 * w[k];
-      s1[k] += x1 * w[k];
-      s2[k] += x2 * w[k];
-      s3[k] += x3 * w[k];
-    }
-    w += outputs;
-  }
-  for (int k = 0; k < 32; ++k) {
-    y[k] = s0[k];
-    y[outputs + k] = s1[k];
-    y[2 * outputs + k] = s2[k];
-    y[3 * outputs + k] = s3[k];
-  }
-}
-)"},
-    {"tile_64x4", {}, R"(
-/* 64 outputs of 4 columns. */
-$function void tile_64x4(int inputs, int outputs, const real *$restrict w, const real *$restrict b,
-                         const real *$restrict x, real *$restrict y) {
-  real s0[64], s1[64], s2[64], s3[64];
-  for (int k = 0; k < 64; ++k) s0[k] = s1[k] = s2[k] = s3[k] = b[k];
-  for (int i = 0; i < inputs; ++i) {
-    const real x0 = x[i], x1 = x[inputs + i], x2 = x[2 * inputs + i], x3 = x[3 * inputs + i];
-    for (int k = 0; k < 64; ++k) {
-      s0[k] += x0 * w[k];
-      s1[k] += x1 * w[k];
-      s2[k] += x2 * w[k];
-      s3[k] += x3 * w[k];
-    }
-    w += outputs;
-  }
-  for (int k = 0; k < 64; ++k) {
-    y[k] = s0[k];
-    y[outputs + k] = s1[k];
-    y[2 * outputs + k] = s2[k];
-    y[3 * outputs + k] = s3[k];
-  }
-}
-)"},
+    {"tile_8", {}, of_width(c_tile, 8)},
+    {"tile_32", {}, of_width(c_tile, 32)},
+    {"tile_64", {}, of_width(c_tile, 64)},
+    {"tile_32x4", {}, of_width(c_tile_of_columns, 32)},
+    {"tile_64x4", {}, of_width(c_tile_of_columns, 64)},
     {"one_output", {}, R"(
 $function real one_output(int inputs, int outputs, const real *$restrict w, real b,
                           const real *$restrict x) {

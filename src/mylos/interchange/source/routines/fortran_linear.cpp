@@ -4,107 +4,57 @@
 namespace mylos {
 namespace {
 
+constexpr const char* f_tile = R"(
+  ! $width outputs, from o on. Their sums are held in registers.
+  pure subroutine tile_$width(o, inputs, outputs, w, b, x, y)
+    integer, intent(in) :: o, inputs, outputs
+    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs)
+    real(rk), intent(inout) :: y(outputs)
+    real(rk) :: s($width)
+    integer :: i, k
+    s = b(o:o + $last)
+    do i = 1, inputs
+      do k = 1, $width
+        s(k) = s(k) + x(i) * w(o + k - 1, i)
+      end do
+    end do
+    y(o:o + $last) = s
+  end subroutine tile_$width
+)";
+
+constexpr const char* f_tile_of_columns = R"(
+  ! $width outputs of 4 columns.
+  pure subroutine tile_$widthx4(o, inputs, outputs, w, b, x, y)
+    integer, intent(in) :: o, inputs, outputs
+    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs, 4)
+    real(rk), intent(inout) :: y(outputs, 4)
+    real(rk) :: s1($width), s2($width), s3($width), s4($width)
+    integer :: i, k
+    s1 = b(o:o + $last)
+    s2 = s1
+    s3 = s1
+    s4 = s1
+    do i = 1, inputs
+      do k = 1, $width
+        s1(k) = s1(k) + x(i, 1) * w(o + k - 1, i)
+        s2(k) = s2(k) + x(i, 2) * w(o + k - 1, i)
+        s3(k) = s3(k) + x(i, 3) * w(o + k - 1, i)
+        s4(k) = s4(k) + x(i, 4) * w(o + k - 1, i)
+      end do
+    end do
+    y(o:o + $last, 1) = s1
+    y(o:o + $last, 2) = s2
+    y(o:o + $last, 3) = s3
+    y(o:o + $last, 4) = s4
+  end subroutine tile_$widthx4
+)";
+
 const SourceRoutine fortran_linear_table[] = {
-    {"tile_8", {}, R"(
-  pure subroutine tile_8(o, inputs, outputs, w, b, x, y)
-    integer, intent(in) :: o, inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs)
-    real(rk), intent(inout) :: y(outputs)
-    real(rk) :: s(8)
-    integer :: i, k
-    s = b(o:o + 7)
-    do i = 1, inputs
-      do k = 1, 8
-        s(k) = s(k) + x(i) * w(o + k - 1, i)
-      end do
-    end do
-    y(o:o + 7) = s
-  end subroutine tile_8
-)"},
-    {"tile_32", {}, R"(
-  pure subroutine tile_32(o, inputs, outputs, w, b, x, y)
-    integer, intent(in) :: o, inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs)
-    real(rk), intent(inout) :: y(outputs)
-    real(rk) :: s(32)
-    integer :: i, k
-    s = b(o:o + 31)
-    do i = 1, inputs
-      do k = 1, 32
-        s(k) = s(k) + x(i) * w(o + k - 1, i)
-      end do
-    end do
-    y(o:o + 31) = s
-  end subroutine tile_32
-)"},
-    {"tile_64", {}, R"(
-  ! 64 outputs, from o on. Their sums are held in registers.
-  pure subroutine tile_64(o, inputs, outputs, w, b, x, y)
-    integer, intent(in) :: o, inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs)
-    real(rk), intent(inout) :: y(outputs)
-    real(rk) :: s(64)
-    integer :: i, k
-    s = b(o:o + 63)
-    do i = 1, inputs
-      do k = 1, 64
-        s(k) = s(k) + x(i) * w(o + k - 1, i)
-      end do
-    end do
-    y(o:o + 63) = s
-  end subroutine tile_64
-)"},
-    {"tile_32x4", {}, R"(
-  pure subroutine tile_32x4(o, inputs, outputs, w, b, x, y)
-    integer, intent(in) :: o, inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs, 4)
-    real(rk), intent(inout) :: y(outputs, 4)
-    real(rk) :: s1(32), s2(32), s3(32), s4(32)
-    integer :: i, k
-    s1 = b(o:o + 31)
-    s2 = s1
-    s3 = s1
-    s4 = s1
-    do i = 1, inputs
-      do k = 1, 32
-        s1(k) = s1(k) + x(i, 1) * w(o + k - 1, i)
-        s2(k) = s2(k) + x(i, 2) * w(o + k - 1, i)
-        s3(k) = s3(k) + x(i, 3) * w(o + k - 1, i)
-        s4(k) = s4(k) + x(i, 4) * w(o + k - 1, i)
-      end do
-    end do
-    y(o:o + 31, 1) = s1
-    y(o:o + 31, 2) = s2
-    y(o:o + 31, 3) = s3
-    y(o:o + 31, 4) = s4
-  end subroutine tile_32x4
-)"},
-    {"tile_64x4", {}, R"(
-  ! 64 outputs of 4 columns.
-  pure subroutine tile_64x4(o, inputs, outputs, w, b, x, y)
-    integer, intent(in) :: o, inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), b(outputs), x(inputs, 4)
-    real(rk), intent(inout) :: y(outputs, 4)
-    real(rk) :: s1(64), s2(64), s3(64), s4(64)
-    integer :: i, k
-    s1 = b(o:o + 63)
-    s2 = s1
-    s3 = s1
-    s4 = s1
-    do i = 1, inputs
-      do k = 1, 64
-        s1(k) = s1(k) + x(i, 1) * w(o + k - 1, i)
-        s2(k) = s2(k) + x(i, 2) * w(o + k - 1, i)
-        s3(k) = s3(k) + x(i, 3) * w(o + k - 1, i)
-        s4(k) = s4(k) + x(i, 4) * w(o + k - 1, i)
-      end do
-    end do
-    y(o:o + 63, 1) = s1
-    y(o:o + 63, 2) = s2
-    y(o:o + 63, 3) = s3
-    y(o:o + 63, 4) = s4
-  end subroutine tile_64x4
-)"},
+    {"tile_8", {}, of_width(f_tile, 8)},
+    {"tile_32", {}, of_width(f_tile, 32)},
+    {"tile_64", {}, of_width(f_tile, 64)},
+    {"tile_32x4", {}, of_width(f_tile_of_columns, 32)},
+    {"tile_64x4", {}, of_width(f_tile_of_columns, 64)},
     {"one_output", {}, R"(
   pure function one_output(o, inputs, outputs, w, b, x) result(s)
     integer, intent(in) :: o, inputs, outputs

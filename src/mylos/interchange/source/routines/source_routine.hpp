@@ -12,8 +12,11 @@ namespace mylos {
 struct SourceRoutine {
   std::string_view name;
   std::vector<std::string_view> calls;  // other routines, which the table has before it
-  std::string_view text;
+  std::string text;
 };
+
+/// Returns the text with $width, and $last for one less.
+[[nodiscard]] std::string of_width(std::string text, int width);
 
 /// Returns the texts of the named routines and of those that they call, in the order of the table.
 [[nodiscard]] std::string texts_of(std::span<const SourceRoutine> table, std::set<std::string> names);
