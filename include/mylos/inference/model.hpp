@@ -20,8 +20,8 @@
 // memory once. A call that finds as many running throws Error (bad_call) and computes nothing. Threads may
 // also each use a clone(). Construct and clone models outside of OpenMP parallel regions; infer() may be
 // called inside one, by any of its threads. It then runs on the calling thread alone, with the same bits as
-// outside. In nested regions it throws Error (failed). Calls start no threads, take no locks, and leave the
-// floating-point environment as it is.
+// outside. In nested regions it throws Error (failed). Calls leave the floating-point environment as it is;
+// those of a model of several threads start no threads and take no locks.
 #pragma once
 
 #include <cstddef>
@@ -210,15 +210,16 @@ class Model {
   /// The memory that this model uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;
 
-  struct Parts;  // of the implementation
+  struct Parts;       // of the implementation
+  struct Workspaces;  // likewise
 
  private:
   friend class Ensemble;
-  explicit Model(std::vector<std::unique_ptr<Parts>> workspaces);
-  [[nodiscard]] const Parts& parts() const { return *workspaces_.front(); }
+  explicit Model(std::unique_ptr<Workspaces> workspaces);
+  [[nodiscard]] const Parts& parts() const;
   void run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
            Units units) const;
-  std::vector<std::unique_ptr<Parts>> workspaces_;  // of LoadOptions::threads calls
+  std::unique_ptr<Workspaces> workspaces_;  // of LoadOptions::threads calls
 };
 
 }  // namespace mylos

@@ -1,9 +1,7 @@
 // CallOfThread: what a call on a Model holds while it computes.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <span>
 
 #include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
@@ -16,11 +14,10 @@ namespace mylos {
 /// OpenMP to that instance's threads while it lives.
 class CallOfThread {
  public:
-  /// `workspaces`: of the model, at least one. `call`: "Model::infer". Throws Error (bad_call) if as many
+  /// `workspaces`: of the model. `call`: "Model::infer". Throws Error (bad_call) if as many
   /// calls run as the model has workspaces, in nested regions, and if `exec` has more threads than Kokkos was
   /// initialised with.
-  CallOfThread(const Execution& exec, std::span<const std::unique_ptr<Model::Parts>> workspaces,
-               const char* call);
+  CallOfThread(const Execution& exec, Model::Workspaces& workspaces, const char* call);
   [[nodiscard]] const Execution& on() const { return on_; }
   [[nodiscard]] Model::Parts& parts() const { return workspace_.parts; }
 
@@ -30,7 +27,7 @@ class CallOfThread {
     Model::Parts& parts;
     BusyCall busy;
   };
-  static Workspace free_one(std::span<const std::unique_ptr<Model::Parts>> workspaces, const char* call);
+  static Workspace free_one(Model::Workspaces& workspaces, const char* call);
 
   Workspace workspace_;
   const Execution& on_;

@@ -174,10 +174,10 @@ struct Ensemble::Parts {
         memory("ensemble", EnsembleTensors(piece, chain(), nullptr).pieces.bytes()),
         tensors(piece, chain(), memory.data()) {
     for (Model& member : members)
-      member.workspaces_.front()->busy = members.front().workspaces_.front()->busy;
+      member.workspaces_->first().busy = members.front().workspaces_->first().busy;
   }
 
-  [[nodiscard]] const Chain& chain() const { return members.front().workspaces_.front()->chain(); }
+  [[nodiscard]] const Chain& chain() const { return members.front().parts().chain(); }
   static std::int64_t smallest_piece(const std::vector<Model>& members) {
     std::int64_t piece = members.front().samples_per_piece();
     for (const Model& member : members) piece = std::min(piece, member.samples_per_piece());
@@ -195,7 +195,10 @@ Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& opt
   MemberPlans plans = open_members(paths, options);
   require_free_memory(paths.front(), bytes_of(plans).total());
   std::vector<Model> members;
-  for (const auto& plan : plans) members.push_back(Model(load_parts(*plan, options)));
+  for (const auto& plan : plans) {
+    members.push_back(
+        Model(std::make_unique<Model::Workspaces>(load_parts(*plan, options.average), options.threads)));
+  };
   parts_ = std::make_unique<Parts>(std::move(members));
 }
 
@@ -224,16 +227,15 @@ Ensemble Ensemble::clone() const {
 
 void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
                      Units units) {
-  const CallOfThread call(exec, parts_->members.front().workspaces_, "Ensemble::infer");
+  const CallOfThread call(exec, *parts_->members.front().workspaces_, "Ensemble::infer");
   Model::Parts& first = call.parts();
   if (units == Units::network) {
     for (const Model& member : parts_->members) {
-      if (member.workspaces_.front()->network().training.normalizer == first.network().training.normalizer)
-        continue;
+      if (member.parts().network().training.normalizer == first.network().training.normalizer) continue;
       fail_input(
           errors::bad_call,
           "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
-          first.network().path, member.workspaces_.front()->network().path);
+          first.network().path, member.parts().network().path);
     }
   }
   ArraySamples in = samples_of(x, first.inputs());
@@ -251,7 +253,7 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
     const ArraySamples spread = has_deviations ? rows_of_kernels(deviation_rows) : ArraySamples();
     const OutputMoments& moments = parts_->tensors.moments;
     for (std::size_t i = 0; i < parts_->members.size(); ++i) {
-      parts_->members[i].workspaces_.front()->infer(call.on(), in, from, count, rows, 0, units,
+      parts_->members[i].workspaces_->first().infer(call.on(), in, from, count, rows, 0, units,
                                                     {.deviation = has_deviations ? &spread : nullptr});
       add_member(call.on(), values, i, moments);
       if (has_deviations) add_variances(call.on(), deviation_rows, i, moments);

@@ -65,13 +65,17 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());
-  workspaces_ = load_parts(plan, options);
+  workspaces_ = std::make_unique<Workspaces>(load_parts(plan, options.average), options.threads);
 }
 
-Model::Model(std::vector<std::unique_ptr<Parts>> workspaces) : workspaces_(std::move(workspaces)) {}
+Model::Model(std::unique_ptr<Workspaces> workspaces) : workspaces_(std::move(workspaces)) {}
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
+
+const Model::Parts& Model::parts() const {
+  return workspaces_->first();
+}
 
 InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model::memory_of");
@@ -91,10 +95,7 @@ Model Model::clone() const {
       Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece());
   require_free_memory(network.path, static_cast<std::size_t>(threads()) *
                                         (bytes.workspace + InferenceModel::memory_of_copy(network.chain)));
-  std::vector<std::unique_ptr<Parts>> workspaces;
-  workspaces.push_back(std::make_unique<Parts>(parts(), std::move(engines)));
-  add_workspaces(workspaces, threads());
-  return Model(std::move(workspaces));
+  return Model(std::make_unique<Workspaces>(std::make_unique<Parts>(parts(), std::move(engines)), threads()));
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) const {
@@ -108,7 +109,7 @@ void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const Un
 
 void Model::run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
                 Units units) const {
-  const CallOfThread thread(exec, workspaces_, call);
+  const CallOfThread thread(exec, *workspaces_, call);
   constexpr std::size_t count = 4;
   const auto address = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
   const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
@@ -137,7 +138,7 @@ double Model::coverage() const {
 
 void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
                          const Array* distances, const InputCheck& check) const {
-  const CallOfThread call(exec, workspaces_, "Model::check_inputs");
+  const CallOfThread call(exec, *workspaces_, "Model::check_inputs");
   require_known(parts(), distances != nullptr, check);
   ArraySamples in = samples_of(x, parts().inputs());
   ArraySamples out = numbers_of(flags, "flags");
@@ -184,7 +185,7 @@ std::int64_t Model::samples_per_piece() const {
   return parts().model.samples();
 }
 int Model::threads() const {
-  return static_cast<int>(workspaces_.size());
+  return static_cast<int>(workspaces_->all.size());
 }
 InferenceBytes Model::bytes() const {
   return Parts::bytes_of(parts().network(), parts().shared->inputs, *parts().engines, samples_per_piece(),

@@ -73,22 +73,18 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
   bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads);
 }
 
-std::vector<std::unique_ptr<Model::Parts>> load_parts(ModelPlan& plan, const LoadOptions& options) {
+std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
   auto shared = std::make_shared<SharedNetwork>(std::move(plan.network), std::move(plan.inputs));
-  std::vector<std::unique_ptr<Model::Parts>> workspaces;
-  workspaces.push_back(
-      std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece));
-  workspaces.front()->model.read(plan.reader, options.average);
-  add_workspaces(workspaces, options.threads);
-  return workspaces;
+  auto parts = std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece);
+  parts->model.read(plan.reader, average);
+  return parts;
 }
 
-void add_workspaces(std::vector<std::unique_ptr<Model::Parts>>& to, int count) {
-  const Model::Parts& first = *to.front();
-  while (static_cast<int>(to.size()) < count)
-    to.push_back(
-        std::make_unique<Model::Parts>(first, make_engines(usable_here(first.network().options.kernels))));
-  to.front()->calls = std::make_unique<BusyFlag>(count);
+Model::Workspaces::Workspaces(std::unique_ptr<Parts> first, int count) : calls(count) {
+  const KernelOptions kernels = first->network().options.kernels;
+  all.push_back(std::move(first));
+  while (static_cast<int>(all.size()) < count)
+    all.push_back(std::make_unique<Parts>(*all.front(), make_engines(usable_here(kernels))));
 }
 
 PieceTensors::PieceTensors(const StoredNetwork& network, const KnownInputs& known, std::int64_t samples,

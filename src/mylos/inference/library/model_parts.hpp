@@ -95,8 +95,6 @@ struct Model::Parts {
   StagedFloats staging;
   Execution alone = single_thread_instance();
   std::shared_ptr<BusyFlag> busy = std::make_shared<BusyFlag>();  // one of all members of an ensemble
-  std::unique_ptr<BusyFlag> calls =
-      std::make_unique<BusyFlag>();  // in the first workspace: of all of the model's
   /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
@@ -133,11 +131,18 @@ struct ModelPlan {
   InferenceBytes bytes;
 };
 
-/// Takes the memory of the plan, once, and reads the weights.
-[[nodiscard]] std::vector<std::unique_ptr<Model::Parts>> load_parts(ModelPlan& plan,
-                                                                    const LoadOptions& options);
-/// Appends workspaces that share with the first one what clones share, until there are `count`.
-void add_workspaces(std::vector<std::unique_ptr<Model::Parts>>& to, int count);
+/// Takes the memory of the plan's first workspace, once, and reads the weights.
+[[nodiscard]] std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average);
+
+/// The workspaces of a model, each for one call at a time.
+struct Model::Workspaces {
+  /// `first`, and others that share with it what clones share.
+  Workspaces(std::unique_ptr<Parts> first, int count);
+  [[nodiscard]] Parts& first() const { return *all.front(); }
+
+  std::vector<std::unique_ptr<Parts>> all;
+  BusyFlag calls;  // on the model
+};
 
 /// Throws Error (bad_call) unless Kokkos runs and the caller is outside of parallel regions.
 void require_kokkos(const char* call);
