@@ -22,7 +22,7 @@ static void accepted_(int line, int32_t status) {
 
 static void wrong_loads(const char* path) {
   mylos_model* model = NULL;
-  mylos_load_options options = {0, 0, -1}, seven = {7, 0, 0};
+  mylos_load_options options = {0, 0, -1}, seven = {7, 0, 0}, none = {0, -1, 0};
   const int64_t shape[3] = {2, 3, INPUTS};
   refused(mylos_model_open(MYLOS_ABI_VERSION + 1, path, NULL, &model), MYLOS_BAD_INPUT, "unknown-version", "ABI");
   refused(mylos_initialize_abi(0, 1), MYLOS_BAD_INPUT, "unknown-version", "ABI");
@@ -32,6 +32,7 @@ static void wrong_loads(const char* path) {
   refused(mylos_model_load(path, NULL), MYLOS_BAD_INPUT, "bad-call", "handle");
   refused(mylos_model_load_with(path, &options, &model), MYLOS_BAD_INPUT, "bad-call", "max_samples");
   refused(mylos_model_load_with(path, &seven, &model), MYLOS_BAD_INPUT, "bad-call", "average is 7");
+  refused(mylos_model_load_with(path, &none, &model), MYLOS_BAD_INPUT, "bad-call", "threads is -1");
   refused(mylos_model_load_on_grid(path, NULL, 3, NULL, &model), MYLOS_BAD_INPUT, "bad-call", "shape");
   refused(mylos_model_load_on_grid(path, NULL, 1, shape, &model), MYLOS_BAD_INPUT, "bad-call", "rank is 1");
   refused(mylos_model_load_on_grid(path, NULL, 3, shape, &model), MYLOS_BAD_INPUT, "data-mismatch", "2 x 3 x 6");

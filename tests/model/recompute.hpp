@@ -12,6 +12,7 @@
 #include "model/schedules.hpp"
 #include "model/scribbling_block.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/network/network.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "support/cases.hpp"
 
@@ -105,5 +106,25 @@ class RecomputeTest {
   DeviceValue<float> scale_{64.0f};
   DeviceValue<LossSums> sums_;
 };
+
+/// Networks whose samples have targets, in every type with these rules.
+inline void expect_equal_bits_in_all_types(const ModelOptions& model,
+                                           const std::vector<PrecisionRule>& rules = {}) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and targets", 8192);
+  const Tensor targets = memory.tensor(4096, DType::fp32, samples, model.outputs);
+  set_values(targets, drawn_values(targets.size(), 2));
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      precision.rules = rules;
+      return make_network(model, precision, 3, true);
+    };
+    const Tensor input = memory.tensor(0, chain().input_type(), samples, model.inputs);
+    set_values(input, drawn_values(input.size(), 1));
+    RecomputeTest({chain, samples, input, {.targets = targets.as<float>()}}).expect_equal_bits();
+  }
+}
 
 }  // namespace mylos::test

@@ -173,20 +173,7 @@ TEST(Network, AddsItsInputInFloatWhereItIsResidual) {
 }
 
 TEST(Network, ThatIsResidualGivesTheSameBitsWhateverIsComputedAgain) {
-  constexpr std::int64_t samples = 5;
-  const Arena memory("input and targets", 8192);
-  const Tensor input = memory.tensor(0, DType::fp32, samples, 48);
-  const Tensor targets = memory.tensor(4096, DType::fp32, samples, 48);
-  test::set_values(input, test::drawn_values(samples * 48, 1));
-  test::set_values(targets, test::drawn_values(samples * 48, 2));
-  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-    const auto chain = [&] {
-      PrecisionOptions precision;
-      precision.compute = type;
-      return make_network(stepper(2), precision, 3, true);
-    };
-    test::RecomputeTest({chain, samples, input, {.targets = targets.as<float>()}}).expect_equal_bits();
-  }
+  test::expect_equal_bits_in_all_types(stepper(2));
 }
 
 ModelOptions sure(const std::vector<LayerOptions>& layers, std::int64_t outputs) {
@@ -215,23 +202,9 @@ TEST(Network, WithDeviationsComputesMeansAndLogVariances) {
 }
 
 TEST(Network, WithDeviationsGivesTheSameBitsWhateverIsComputedAgain) {
-  constexpr std::int64_t samples = 5;
-  const Arena memory("input and targets", 8192);
-  const Tensor input = memory.tensor(0, DType::fp32, samples, 48);
-  const Tensor targets = memory.tensor(4096, DType::fp32, samples, 48);
-  test::set_values(input, test::drawn_values(samples * 48, 1));
-  test::set_values(targets, test::drawn_values(samples * 48, 2));
   LayerOptions first = conv("first", 4, {3});
   first.activation = Activation::gelu;
-  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-    const auto chain = [&] {
-      PrecisionOptions precision;
-      precision.compute = type;
-      precision.rules = {{"first", DType::fp32}};
-      return make_network(sure({first, conv("head", 2, {3})}, 48), precision, 3, true);
-    };
-    test::RecomputeTest({chain, samples, input, {.targets = targets.as<float>()}}).expect_equal_bits();
-  }
+  test::expect_equal_bits_in_all_types(sure({first, conv("head", 2, {3})}, 48), {{"first", DType::fp32}});
 }
 
 std::string refused(const ModelOptions& model) {
