@@ -32,11 +32,9 @@ namespace {
 using Layers = std::vector<LayerOptions>;
 
 LayerOptions convolution(const std::string& name, std::int64_t channels, std::int64_t stride = 1) {
-  return {.kind = LayerKind::conv,
+  return {.kind = kinds::Conv{.kernel = {3}, .stride = {stride}},
           .name = name,
           .outputs = channels,
-          .kernel = {3},
-          .stride = {stride},
           .activation = Activation::relu};
 }
 
@@ -44,7 +42,7 @@ void add_block(Layers& layers, const std::string& name, std::int64_t channels, c
   layers.push_back(convolution(name + ".1", channels));
   layers.push_back(convolution(name + ".2", channels));
   layers.back().activation = Activation::none;
-  layers.push_back({.kind = LayerKind::add, .name = name, .activation = Activation::relu, .skip_from = from});
+  layers.push_back({.kind = kinds::Add{}, .name = name, .activation = Activation::relu, .skip_from = from});
 }
 
 Layers residual_network() {
@@ -58,8 +56,8 @@ Layers residual_network() {
       last = name;
     }
   }
-  layers.push_back({.kind = LayerKind::global_pool});
-  layers.push_back({.kind = LayerKind::dense});
+  layers.push_back({.kind = kinds::GlobalPool{}});
+  layers.push_back({.kind = kinds::Dense{}});
   return layers;
 }
 
@@ -71,15 +69,15 @@ Layers unet() {
   };
   for (const std::int64_t channels : {32, 64}) {
     add_two(fmt::format("left{}", channels), channels);
-    layers.push_back({.kind = LayerKind::max_pool});
+    layers.push_back({.kind = kinds::MaxPool{}});
   }
   add_two("bottom", 128);
   for (const std::int64_t channels : {64, 32}) {
-    layers.push_back({.kind = LayerKind::upsample});
-    layers.push_back({.kind = LayerKind::concat, .skip_from = fmt::format("left{}", channels)});
+    layers.push_back({.kind = kinds::Upsample{}});
+    layers.push_back({.kind = kinds::Concat{}, .skip_from = fmt::format("left{}", channels)});
     add_two(fmt::format("right{}", channels), channels);
   }
-  layers.push_back({.kind = LayerKind::conv, .name = "head", .outputs = 1});
+  layers.push_back({.kind = kinds::Conv{}, .name = "head", .outputs = 1});
   return layers;
 }
 
@@ -108,7 +106,7 @@ ModelOptions operator_of(const std::string& name) {
   }
   model.type = ModelType::chain;
   model.shape = {points, points, width};
-  model.chain = {{.kind = LayerKind::spectral, .name = "spectral", .outputs = width, .modes = {modes}}};
+  model.chain = {{.kind = kinds::Spectral{.modes = {modes}}, .name = "spectral", .outputs = width}};
   model.outputs = std::int64_t{points} * points * width;
   return model;
 }

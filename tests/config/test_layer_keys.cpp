@@ -26,14 +26,11 @@ TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
                 layer("dropout = 0.5\nnorm = \"rmsnorm\"\nkind = \"concat\"\nskip_from = \"stem\"") +
                 layer("kind = \"dense\"\nrepeat = 2\nactivation = \"silu\""));
   const std::vector<LayerOptions> expected{
-      {.kind = LayerKind::conv,
+      {.kind = kinds::Conv{.bias = false, .kernel = {3, 5}, .edges = Padding::reflect},
        .name = "stem",
-       .outputs = 8,
-       .bias = false,
-       .kernel = {3, 5},
-       .edges = Padding::reflect},
-      {.kind = LayerKind::concat, .norm = NormType::rmsnorm, .dropout = 0.5, .skip_from = "stem"},
-      {.kind = LayerKind::dense, .activation = Activation::silu, .repeat = 2}};
+       .outputs = 8},
+      {.kind = kinds::Concat{}, .norm = NormType::rmsnorm, .dropout = 0.5, .skip_from = "stem"},
+      {.kind = kinds::Dense{}, .activation = Activation::silu, .repeat = 2}};
   EXPECT_EQ(deck.options.model.chain, expected);
   EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, expected);
 }
@@ -110,7 +107,7 @@ TEST(Layers, HaveModesThatFitTheGrid) {
   };
   const std::string dense = layer("kind = \"dense\"");
   const Deck deck = read_with(chain + wave("modes = [8, 7]") + dense, {"data.shape=[8, 7, 2]"});
-  EXPECT_EQ(deck.options.model.chain.front().modes, (PerAxis{8, 7}));
+  EXPECT_EQ(deck.options.model.chain.front().kind, LayerKind(kinds::Spectral{.modes = {8, 7}}));
   EXPECT_TRUE(
       test::says(refused(wave("") + dense), errors::missing_key, {"deck.toml:5:", "'wave'", "'modes'"}));
   EXPECT_TRUE(test::says(refused(wave("modes = 0")), errors::bad_value,
@@ -131,10 +128,9 @@ TEST(Layers, OfAProgramHaveTheirNameAndSettings) {
   const Deck deck = read_with(
       chain +
       layer("kind = \"custom\"\nlayer = \"advection\"\nsettings = { speed = 0.1, terms = 3 }\noutputs = 4"));
-  const std::vector<LayerOptions> expected{{.kind = LayerKind::custom,
-                                            .outputs = 4,
-                                            .custom = "advection",
-                                            .settings = {{"speed", 0.1}, {"terms", 3}}}};
+  const std::vector<LayerOptions> expected{
+      {.kind = kinds::Custom{.layer = "advection", .settings = {{"speed", 0.1}, {"terms", 3}}},
+       .outputs = 4}};
   EXPECT_EQ(deck.options.model.chain, expected);
   EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, expected);
   const auto refusal = [](const std::string& keys) {

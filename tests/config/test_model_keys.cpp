@@ -34,8 +34,8 @@ TEST(ModelKeys, OfAFourierOperatorHaveItsDefaults) {
   ASSERT_EQ(model.chain.size(), 1u + 2 + 1 + 4 * 7 + 1 + 2) << "four blocks";
   EXPECT_EQ(model.chain[1].activation, Activation::gelu);
   EXPECT_EQ(model.chain[1].outputs, 12);
-  EXPECT_EQ(model.chain[3].margin, (std::vector<double>{0.25, 0}));
-  EXPECT_EQ(model.chain[6].modes, PerAxis{8});
+  EXPECT_EQ(model.chain[3].kind, LayerKind(kinds::Pad{.margin = {0.25, 0}}));
+  EXPECT_EQ(model.chain[6].kind, LayerKind(kinds::Spectral{.modes = {8}}));
   EXPECT_EQ(model.chain[6].norm, NormType::none);
   EXPECT_EQ(model.chain[8].outputs, 3) << "half the width";
   EXPECT_EQ(

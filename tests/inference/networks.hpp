@@ -41,10 +41,10 @@ inline ModelOptions statistics_options() {
   model.type = ModelType::chain;
   model.inputs = 6;
   model.outputs = 4;
-  LayerOptions hidden{.kind = LayerKind::dense, .outputs = 12};
+  LayerOptions hidden{.kind = kinds::Dense{}, .outputs = 12};
   hidden.norm = NormType::batchnorm;
   hidden.activation = Activation::relu;
-  model.chain = {hidden, hidden, {.kind = LayerKind::dense}};
+  model.chain = {hidden, hidden, {.kind = kinds::Dense{}}};
   return model;
 }
 

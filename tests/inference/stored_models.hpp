@@ -36,12 +36,11 @@ inline Options grid_options(DType compute) {
   options.model.inputs = 40;
   options.model.outputs = 60;
   options.model.loss = LossType::mse;
-  options.model.chain = {{.kind = LayerKind::conv,
+  options.model.chain = {{.kind = kinds::Conv{.kernel = {3}},
                           .outputs = 24,
-                          .kernel = {3},
                           .norm = NormType::batchnorm,
                           .activation = Activation::relu},
-                         {.kind = LayerKind::conv, .outputs = 3, .kernel = {3}}};
+                         {.kind = kinds::Conv{.kernel = {3}}, .outputs = 3}};
   options.precision.compute = compute;
   return options;
 }

@@ -59,26 +59,18 @@ inline ModelOptions plane_model() {
   model.shape = {6, 8, 2};
   model.inputs = 96;
   model.outputs = 144;
-  LayerOptions first = layer(LayerKind::conv, "first", 4);
-  first.kernel = {3};
-  first.edges = Padding::periodic;
+  LayerOptions first = layer(kinds::Conv{.kernel = {3}, .edges = Padding::periodic}, "first", 4);
   first.norm = NormType::batchnorm;
   first.activation = Activation::relu;
-  LayerOptions inner = layer(LayerKind::conv, "inner", 4);
-  inner.kernel = {3};
-  inner.edges = Padding::reflect;
-  inner.groups = 2;
+  LayerOptions inner = layer(kinds::Conv{.kernel = {3}, .edges = Padding::reflect, .groups = 2}, "inner", 4);
   inner.norm = NormType::groupnorm;
   inner.norm_groups = 2;
-  LayerOptions finer = layer(LayerKind::conv, "finer", 3);
-  finer.kernel = {2};
-  finer.stride = {2};
-  finer.padding = {0};
-  finer.transposed = true;
-  LayerOptions sum = layer(LayerKind::concat, "sum");
+  LayerOptions finer =
+      layer(kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true}, "finer", 3);
+  LayerOptions sum = layer(kinds::Concat{}, "sum");
   sum.skip_from = "first";
-  LayerOptions last = layer(LayerKind::conv, "last", 3);
-  model.chain = {first, inner, layer(LayerKind::max_pool, "pool"), finer, sum, last};
+  LayerOptions last = layer(kinds::Conv{}, "last", 3);
+  model.chain = {first, inner, layer(kinds::MaxPool{}, "pool"), finer, sum, last};
   return model;
 }
 

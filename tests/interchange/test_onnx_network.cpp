@@ -166,7 +166,7 @@ TEST(OnnxNetwork, AConcatenationHasTheOrderOfItsLayer) {
   std::vector<std::vector<std::string>> inputs;
   for (const bool skip_first : {false, true}) {
     ModelOptions model = plane_model();
-    model.chain[4].skip_first = skip_first;
+    model.chain[4].kind = kinds::Concat{.skip_first = skip_first};
     const OnnxGraph graph = graph_of(model);
     const auto concat = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const OnnxNode& node) {
       return node.op == "Concat" && node.name.find("sum") != std::string::npos;

@@ -93,9 +93,9 @@ TEST(WeightMatching, TheMapComesBeforeNamesAndMayLeaveTensorsOut) {
 
 TEST(WeightMatching, BatchNormalisationBringsItsStatisticsAndNoCounter) {
   LayerOptions layer = conv("c", 5, {3});
-  layer.bias = false;
+  std::get<kinds::Conv>(layer.kind).bias = false;
   layer.norm = NormType::batchnorm;
-  const ModelOptions model = grid_model({layer, {.kind = LayerKind::global_pool}, dense("head", 2)});
+  const ModelOptions model = grid_model({layer, {.kind = kinds::GlobalPool{}}, dense("head", 2)});
   const Tensors tensors{{"0.weight", {5, 2, 3, 3}}, {"1.weight", {5}},      {"1.bias", {5}},
                         {"1.running_mean", {5}},    {"1.running_var", {5}}, {"1.num_batches_tracked", {}},
                         {"4.weight", {2, 5}},       {"4.bias", {2}}};
@@ -137,8 +137,7 @@ TEST(WeightMatching, ATransposedDenseLayerOnAGridHasItsRowsByChannel) {
 }
 
 TEST(WeightMatching, ComplexWeightsOfModesBecomeOurs) {
-  LayerOptions layer{.kind = LayerKind::spectral, .name = "s", .outputs = 3};
-  layer.modes = {3, 2};
+  LayerOptions layer{.kind = kinds::Spectral{.modes = {3, 2}}, .name = "s", .outputs = 3};
   const ModelOptions model = grid_model({layer});
   // [inputs 2, outputs 3, 3, 2/2 + 1] of complex numbers; TensorLy calls it weight.tensor
   const Tensors tensors{{"convs.0.bias", {3, 1, 1}}, {"convs.0.weight.tensor", {2, 3, 3, 2, 2}}};

@@ -74,14 +74,14 @@ std::vector<LayerOptions> residual_layers() {
   LayerOptions first = conv("first", 4, {3});
   LayerOptions second = conv("second", 4, {3});
   for (LayerOptions* layer : {&shortcut, &first, &second}) {
-    layer->bias = false;
+    std::get<kinds::Conv>(layer->kind).bias = false;
     layer->norm = NormType::batchnorm;
   }
   return {shortcut,
-          {.kind = LayerKind::branch, .name = "branch", .skip_from = "input"},
+          {.kind = kinds::Branch{}, .name = "branch", .skip_from = "input"},
           first,
           second,
-          {.kind = LayerKind::add, .name = "sum", .skip_from = "shortcut"}};
+          {.kind = kinds::Add{}, .name = "sum", .skip_from = "shortcut"}};
 }
 
 void add_batch_norm(Tensors& tensors, const std::string& name) {

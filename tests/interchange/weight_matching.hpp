@@ -30,13 +30,11 @@ inline ModelOptions vector_model(std::vector<LayerOptions> layers, std::int64_t 
 }
 
 inline LayerOptions dense(std::string name, std::int64_t outputs) {
-  return {.kind = LayerKind::dense, .name = std::move(name), .outputs = outputs};
+  return {.kind = kinds::Dense{}, .name = std::move(name), .outputs = outputs};
 }
 
 inline LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel) {
-  LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
-  layer.kernel = std::move(kernel);
-  return layer;
+  return {.kind = kinds::Conv{.kernel = std::move(kernel)}, .name = std::move(name), .outputs = outputs};
 }
 
 inline MatchedWeights matched(const ModelOptions& model, Tensors tensors, const std::string& map = "",

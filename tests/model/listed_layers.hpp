@@ -9,11 +9,9 @@
 namespace mylos::test {
 
 inline LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel, PerAxis stride = {}) {
-  return {.kind = LayerKind::conv,
+  return {.kind = kinds::Conv{.kernel = std::move(kernel), .stride = std::move(stride)},
           .name = std::move(name),
-          .outputs = outputs,
-          .kernel = std::move(kernel),
-          .stride = std::move(stride)};
+          .outputs = outputs};
 }
 
 /// `shape`: of a sample, with the channels last.

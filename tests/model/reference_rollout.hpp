@@ -76,17 +76,11 @@ inline ModelOptions rollout_model(const RolloutCase& of) {
   }
   model.type = ModelType::chain;
   model.shape = {rollout_points, inputs_of_point};
-  LayerOptions first{.kind = LayerKind::conv, .name = "first", .outputs = 4};
-  if (of.is_spectral) {
-    first.kind = LayerKind::spectral;
-    first.modes = {3};
-  } else {
-    first.kernel = {3};
-  }
+  LayerOptions first{.kind = kinds::Conv{.kernel = {3}}, .name = "first", .outputs = 4};
+  if (of.is_spectral) first.kind = kinds::Spectral{.modes = {3}};
   first.activation = Activation::tanh;
-  LayerOptions last{.kind = LayerKind::conv, .name = "last", .outputs = states};
-  last.kernel = {3};
-  model.chain = {first, {.kind = LayerKind::concat, .name = "beside", .skip_from = "input"}, last};
+  LayerOptions last{.kind = kinds::Conv{.kernel = {3}}, .name = "last", .outputs = states};
+  model.chain = {first, {.kind = kinds::Concat{}, .name = "beside", .skip_from = "input"}, last};
   return model;
 }
 

@@ -18,18 +18,14 @@ TEST(ChannelsFirst, OfAChainAreItsConvolutionsAndTheDenseLayersOnAGrid) {
   model.inputs = 48;
   model.outputs = 3;
   model.chain = {
-      {.kind = LayerKind::conv, .name = "first", .outputs = 6, .kernel = {3, 1}, .padding = {1, 0}},
-      {.kind = LayerKind::conv, .name = "grouped", .outputs = 6, .kernel = {3}, .groups = 3, .repeat = 2},
-      {.kind = LayerKind::conv,
+      {.kind = kinds::Conv{.kernel = {3, 1}, .padding = {1, 0}}, .name = "first", .outputs = 6},
+      {.kind = kinds::Conv{.kernel = {3}, .groups = 3}, .name = "grouped", .outputs = 6, .repeat = 2},
+      {.kind = kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true},
        .name = "back",
-       .outputs = 4,
-       .kernel = {2},
-       .stride = {2},
-       .padding = {0},
-       .transposed = true},
-      {.kind = LayerKind::max_pool, .name = "pool"},
-      {.kind = LayerKind::dense, .name = "flat", .outputs = 5, .norm = NormType::layernorm},
-      {.kind = LayerKind::dense, .name = "head"}};
+       .outputs = 4},
+      {.kind = kinds::MaxPool{}, .name = "pool"},
+      {.kind = kinds::Dense{}, .name = "flat", .outputs = 5, .norm = NormType::layernorm},
+      {.kind = kinds::Dense{}, .name = "head"}};
   const auto layouts = channels_first_parameters(model, make_chain(model, {}, 1, false));
   ASSERT_EQ(layouts.size(), 5u);
   EXPECT_EQ(layouts.at("first/weight").dims, (Dims{6, 2, 3, 1}));

@@ -19,10 +19,8 @@ using test::conv;
 using test::model_on;
 
 LayerOptions advection(std::string name) {
-  return {.kind = LayerKind::custom,
-          .name = std::move(name),
-          .custom = "advection",
-          .settings = {{"speed", 0.25}}};
+  return {.kind = kinds::Custom{.layer = "advection", .settings = {{"speed", 0.25}}},
+          .name = std::move(name)};
 }
 
 /// The program's layer between ours, with all that a layer of a deck may have after it, twice.
@@ -35,7 +33,7 @@ ModelOptions network_of(CustomLayers layers) {
   ModelOptions model = model_on({12, 2}, 12,
                                 {conv("lift", 4, {3}),
                                  moved,
-                                 {.kind = LayerKind::add, .name = "sum", .skip_from = "lift"},
+                                 {.kind = kinds::Add{}, .name = "sum", .skip_from = "lift"},
                                  conv("head", 1, {1})});
   model.loss = LossType::mse;
   model.custom_layers = std::move(layers);
@@ -108,13 +106,13 @@ TEST(CustomLayers, AreRefusedWhereTheProgramHasNoneOfThatName) {
   };
   const CustomLayers own{std::make_shared<Advection>()};
   LayerOptions other = advection("moved");
-  other.custom = "diffusion";
+  std::get<kinds::Custom>(other.kind).layer = "diffusion";
   EXPECT_TRUE(test::says(refusal(other, own), errors::unknown_name, {"'moved'", "'diffusion'", "advection"}));
   EXPECT_TRUE(test::says(refusal(other, {}), errors::unknown_name, {"'moved'", "'diffusion'"}));
-  other.custom = "";
+  std::get<kinds::Custom>(other.kind).layer = "";
   EXPECT_TRUE(test::says(refusal(other, own), errors::missing_key, {"'moved'", "'layer'"}));
   other = advection("moved");
-  other.settings["sped"] = 1;
+  std::get<kinds::Custom>(other.kind).settings["sped"] = 1;
   EXPECT_TRUE(test::says(refusal(other, own), errors::unknown_key, {"'moved'", "'sped'", "speed"}));
   EXPECT_TRUE(
       test::says(refusal(advection("moved"), {nullptr, own.front()}), errors::bad_call, {"'moved'", "null"}));

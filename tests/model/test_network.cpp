@@ -25,20 +25,17 @@ ModelOptions network() {
   down.norm = NormType::layernorm;
   down.activation = Activation::relu;
   down.dropout = 0.25;
-  LayerOptions sum{.kind = LayerKind::add, .skip_from = "down"};
+  LayerOptions sum{.kind = kinds::Add{}, .skip_from = "down"};
   sum.activation = Activation::silu;
   LayerOptions up = conv("up", 4, {2}, {2});
-  up.padding = {0};
-  up.transposed = true;
-  LayerOptions pool{
-      .kind = LayerKind::max_pool, .name = "pool", .kernel = {3}, .stride = {1}, .padding = {1}};
+  up.kind = kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true};
+  LayerOptions pool{.kind = kinds::MaxPool{{.kernel = {3}, .stride = {1}, .padding = {1}}}, .name = "pool"};
   pool.norm = NormType::groupnorm;
   pool.norm_groups = 2;
-  LayerOptions coarse{.kind = LayerKind::average_pool, .name = "coarse", .kernel = {1, 3}};
-  LayerOptions fine{
-      .kind = LayerKind::upsample, .name = "fine", .factor = {1, 3}, .between = Between::linear};
+  LayerOptions coarse{.kind = kinds::AveragePool{{.kernel = {1, 3}}}, .name = "coarse"};
+  LayerOptions fine{.kind = kinds::Upsample{.factor = {1, 3}, .between = Between::linear}, .name = "fine"};
   LayerOptions inner = conv("inner", 6, {3});
-  inner.edges = Padding::periodic;
+  std::get<kinds::Conv>(inner.kind).edges = Padding::periodic;
   inner.repeat = 2;
   return model_on({4, 6, 2}, 3,
                   {stem,
@@ -49,9 +46,9 @@ ModelOptions network() {
                    coarse,
                    fine,
                    up,
-                   {.kind = LayerKind::concat, .skip_from = "stem"},
-                   {.kind = LayerKind::norm, .norm = NormType::rmsnorm},
-                   {.kind = LayerKind::dense}});
+                   {.kind = kinds::Concat{}, .skip_from = "stem"},
+                   {.kind = kinds::Norm{}, .norm = NormType::rmsnorm},
+                   {.kind = kinds::Dense{}}});
 }
 
 TEST(Network, BecomesAChainOfBlocksWithSkips) {
@@ -117,26 +114,25 @@ TEST(Network, GivesTheSameBitsWhateverIsComputedAgain) {
 }
 
 LayerOptions spectral(std::string name, std::int64_t outputs, PerAxis modes) {
-  return {
-      .kind = LayerKind::spectral, .name = std::move(name), .outputs = outputs, .modes = std::move(modes)};
+  return {.kind = kinds::Spectral{.modes = std::move(modes)}, .name = std::move(name), .outputs = outputs};
 }
 
 /// A Fourier layer beside a pointwise convolution, and one more.
 ModelOptions waves() {
-  LayerOptions sum{.kind = LayerKind::add, .name = "sum", .skip_from = "wave"};
+  LayerOptions sum{.kind = kinds::Add{}, .name = "sum", .skip_from = "wave"};
   sum.activation = Activation::gelu;
   LayerOptions last = spectral("last", 2, {2});
-  last.bias = false;
+  std::get<kinds::Spectral>(last.kind).bias = false;
   last.norm = NormType::groupnorm;
   last.norm_groups = 1;
   return model_on({4, 6, 2}, 3,
                   {conv("lift", 4, {1}),
                    spectral("wave", 4, {3, 6}),
-                   {.kind = LayerKind::branch, .name = "back", .skip_from = "lift"},
+                   {.kind = kinds::Branch{}, .name = "back", .skip_from = "lift"},
                    conv("skip", 4, {1}),
                    sum,
                    last,
-                   {.kind = LayerKind::dense}});
+                   {.kind = kinds::Dense{}}});
 }
 
 TEST(Network, OfSpectralLayersGivesTheSameBitsWhateverIsComputedAgain) {
@@ -183,7 +179,7 @@ ModelOptions sure(const std::vector<LayerOptions>& layers, std::int64_t outputs)
 }
 
 TEST(Network, WithDeviationsComputesMeansAndLogVariances) {
-  const LayerOptions bounded{.kind = LayerKind::activation, .name = "last", .activation = Activation::tanh};
+  const LayerOptions bounded{.kind = kinds::Activation{}, .name = "last", .activation = Activation::tanh};
   const Chain field =
       make_network(sure({conv("first", 4, {3}), conv("head", 2, {3}), bounded}, 48), {}, 1, false);
   EXPECT_TRUE(field.has_deviations());
@@ -192,7 +188,7 @@ TEST(Network, WithDeviationsComputesMeansAndLogVariances) {
   EXPECT_EQ(field.grids.back().channels, 4);
   EXPECT_EQ(field.output_grid().channels, 2);
   EXPECT_EQ(field.outputs(), 48);
-  LayerOptions repeated{.kind = LayerKind::dense};
+  LayerOptions repeated{.kind = kinds::Dense{}};
   repeated.outputs = 5;
   repeated.repeat = 2;
   const Chain vector = make_network(sure({repeated}, 5), {}, 1, false);
@@ -217,7 +213,7 @@ std::string refused(const ModelOptions& model) {
 }
 
 TEST(Network, IsRefusedWhereLayersDoNotFit) {
-  const LayerOptions dense{.kind = LayerKind::dense};
+  const LayerOptions dense{.kind = kinds::Dense{}};
   const auto expect = [&](const ModelOptions& model, ErrorId id, const std::string& part) {
     EXPECT_TRUE(test::says(refused(model), id, {part}));
   };
@@ -230,24 +226,24 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   expect(model_on({4, 4, 1}, 3, {conv("a", 8, {5, 5, 5}), dense}), errors::bad_layer,
          "layer 'a' has 3 numbers in 'kernel', and its grid has 2");
   LayerOptions unpadded = conv("a", 8, {5});
-  unpadded.padding = {0};
+  unpadded.kind = kinds::Conv{.kernel = {5}, .padding = {0}};
   expect(model_on({4, 4, 1}, 3, {unpadded, dense}), errors::bad_layer, "layer 'a' cannot convolve");
   expect(model_on({}, 3, {conv("a", 8, {3}), dense}), errors::bad_layer, "its input is a vector of 1");
-  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3}), {.kind = LayerKind::add, .skip_from = "input"}, dense}),
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3}), {.kind = kinds::Add{}, .skip_from = "input"}, dense}),
          errors::bad_layer, "an addition needs the same");
   expect(model_on({4, 4, 1}, 3,
-                  {conv("a", 8, {3}, {2}), {.kind = LayerKind::concat, .skip_from = "input"}, dense}),
+                  {conv("a", 8, {3}, {2}), {.kind = kinds::Concat{}, .skip_from = "input"}, dense}),
          errors::bad_layer, "both need the same points");
-  expect(model_on({4, 4, 1}, 3, {dense, {.kind = LayerKind::concat, .skip_from = "b"}}), errors::unknown_name,
+  expect(model_on({4, 4, 1}, 3, {dense, {.kind = kinds::Concat{}, .skip_from = "b"}}), errors::unknown_name,
          "'b'");
   expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3})}), errors::bad_layer,
          "'a', has 128 outputs per sample, but the data has 3 classes");
-  expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), errors::missing_key,
+  expect(model_on({4, 4, 1}, 3, {{.kind = kinds::Norm{}}, dense}), errors::missing_key,
          "layer 'norm1' needs a 'norm'");
-  expect(sure({conv("a", 2, {3}), {.kind = LayerKind::add, .name = "b", .skip_from = "input"}}, 48),
+  expect(sure({conv("a", 2, {3}), {.kind = kinds::Add{}, .name = "b", .skip_from = "input"}}, 48),
          errors::bad_layer, "layer 'b' cannot give the means and log variances");
   LayerOptions grouped = conv("a", 2, {3});
-  grouped.groups = 2;
+  grouped.kind = kinds::Conv{.kernel = {3}, .groups = 2};
   expect(sure({conv("b", 2, {3}), grouped}, 48), errors::bad_layer, "without 'norm' and 'groups'");
   expect(sure({conv("a", 3, {3})}, 48), errors::bad_layer,
          "'a', has 72 outputs per sample, but the data has 48 targets");
@@ -259,7 +255,7 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}), errors::duplicate_key,
          "layer 'a.norm' makes a block 'a.norm'");
   expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), errors::duplicate_key, "layer 'input'");
-  LayerOptions unnamed_block{.kind = LayerKind::activation,
+  LayerOptions unnamed_block{.kind = kinds::Activation{},
                              .name = "input"};  // the block's name is "input.norm"
   unnamed_block.norm = NormType::batchnorm;
   unnamed_block.activation = Activation::relu;
@@ -281,7 +277,7 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   std::vector<LayerOptions> doubling{conv("c0", 4, {3}), conv("c1", 4, {3})};
   for (int i = 2; i < 45; ++i) {
     doubling.push_back(
-        {.kind = LayerKind::concat, .name = fmt::format("c{}", i), .skip_from = fmt::format("c{}", i - 2)});
+        {.kind = kinds::Concat{}, .name = fmt::format("c{}", i), .skip_from = fmt::format("c{}", i - 2)});
   }
   EXPECT_TRUE(test::says(refused(model_on({4, 4, 1}, 3, doubling)), {"1 to 1073741823"}));
   ModelOptions other = model_on({4, 4, 1}, 3, {dense});
@@ -290,7 +286,7 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
 }
 
 TEST(Network, WithoutWeightsHasNothingToTrain) {
-  const Chain chain = make_network(model_on({4, 4, 3}, 3, {{.kind = LayerKind::global_pool}}), {}, 1, false);
+  const Chain chain = make_network(model_on({4, 4, 3}, 3, {{.kind = kinds::GlobalPool{}}}), {}, 1, false);
   try {
     require_weights(chain, {{"model.layers.1", "deck.toml:7"}});
     FAIL() << "it was let pass";

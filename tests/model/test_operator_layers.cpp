@@ -19,21 +19,19 @@ using test::model_on;
 ModelOptions operator_network() {
   LayerOptions lift = conv("lift", 6, {1});
   lift.activation = Activation::gelu;
-  LayerOptions spectral{.kind = LayerKind::spectral, .name = "spectral", .outputs = 6};
-  spectral.modes = {4, 3};
+  LayerOptions spectral{.kind = kinds::Spectral{.modes = {4, 3}}, .name = "spectral", .outputs = 6};
   spectral.norm = NormType::groupnorm;
   spectral.norm_groups = 1;
-  LayerOptions sum{.kind = LayerKind::add, .name = "sum", .skip_from = "pad"};
-  sum.gated = true;
+  LayerOptions sum{.kind = kinds::Add{.gated = true}, .name = "sum", .skip_from = "pad"};
   sum.activation = Activation::gelu;
   return model_on({4, 6, 2}, 24,
-                  {{.kind = LayerKind::coordinates, .name = "place"},
+                  {{.kind = kinds::Coordinates{}, .name = "place"},
                    lift,
-                   {.kind = LayerKind::pad, .name = "pad", .margin = {0.25, 0.5}},
+                   {.kind = kinds::Pad{.margin = {0.25, 0.5}}, .name = "pad"},
                    spectral,
                    sum,
-                   {.kind = LayerKind::crop, .name = "crop", .like = "input"},
-                   {.kind = LayerKind::concat, .name = "both", .skip_from = "lift"},
+                   {.kind = kinds::Crop{.like = "input"}, .name = "crop"},
+                   {.kind = kinds::Concat{}, .name = "both", .skip_from = "lift"},
                    conv("head", 1, {1})});
 }
 
@@ -70,18 +68,18 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   const auto refusal = [&](LayerOptions layer) {
     return refused(model_on({4, 6, 2}, 0, {conv("first", 2, {1}), std::move(layer)}));
   };
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide"}), errors::missing_key,
+  EXPECT_TRUE(test::says(refusal({.kind = kinds::Pad{}, .name = "wide"}), errors::missing_key,
                          {"'wide'", "'margin'"}));
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide", .margin = {0.5, 0.5, 0.5}}),
+  EXPECT_TRUE(test::says(refusal({.kind = kinds::Pad{.margin = {0.5, 0.5, 0.5}}, .name = "wide"}),
                          errors::bad_layer, {"'wide'", "3 numbers in 'margin'", "2 axes"}));
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small"}), errors::missing_key,
+  EXPECT_TRUE(test::says(refusal({.kind = kinds::Crop{}, .name = "small"}), errors::missing_key,
                          {"'small'", "'like'"}));
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small", .like = "second"}),
+  EXPECT_TRUE(test::says(refusal({.kind = kinds::Crop{.like = "second"}, .name = "small"}),
                          errors::unknown_name, {"'small'", "'second'", "not an earlier layer"}));
   const auto require = [](std::vector<double> margin) {
-    const ModelOptions model = model_on(
-        {4, 6, 2}, 0,
-        {conv("first", 2, {1}), {.kind = LayerKind::pad, .name = "wide", .margin = std::move(margin)}});
+    const ModelOptions model =
+        model_on({4, 6, 2}, 0,
+                 {conv("first", 2, {1}), {.kind = kinds::Pad{.margin = std::move(margin)}, .name = "wide"}});
     require_margins(make_network(model, {}, 1, false), model);
   };
   EXPECT_TRUE(test::says(test::refusal_of([&] {
@@ -92,19 +90,19 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   EXPECT_NO_THROW(require({0, 0.0834})) << "a point along the second axis";
   EXPECT_NO_THROW(require({0})) << "states that none is wanted";
   const ModelOptions larger = model_on({4, 6, 2}, 0,
-                                       {{.kind = LayerKind::upsample, .name = "fine"},
-                                        {.kind = LayerKind::max_pool, .name = "coarse", .kernel = {4}},
-                                        {.kind = LayerKind::crop, .name = "small", .like = "fine"}});
+                                       {{.kind = kinds::Upsample{}, .name = "fine"},
+                                        {.kind = kinds::MaxPool{{.kernel = {4}}}, .name = "coarse"},
+                                        {.kind = kinds::Crop{.like = "fine"}, .name = "small"}});
   EXPECT_TRUE(test::says(refused(larger), errors::bad_layer,
                          {"'small'", "'fine'", "8 points in height", "a crop takes a smaller grid"}));
   const ModelOptions flat = model_on({4, 6, 2}, 0,
-                                     {{.kind = LayerKind::dense, .name = "flat", .outputs = 6},
-                                      {.kind = LayerKind::crop, .name = "small", .like = "flat"}});
+                                     {{.kind = kinds::Dense{}, .name = "flat", .outputs = 6},
+                                      {.kind = kinds::Crop{.like = "flat"}, .name = "small"}});
   EXPECT_TRUE(test::says(refused(flat), errors::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
   const ModelOptions fields = model_on({4, 6, 2}, 72, {conv("first", 2, {1})});
   EXPECT_TRUE(test::says(refused(fields), errors::bad_layer,
                          {"'first'", "24 points", "needs 3 channels", "model.fields"}));
-  ModelOptions vector = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
+  ModelOptions vector = model_on({8}, 0, {{.kind = kinds::Coordinates{}, .name = "place"}});
   vector.shape = {};
   EXPECT_TRUE(test::says(refused(vector), errors::bad_layer, {"'place'", "a vector of 8"}));
 }

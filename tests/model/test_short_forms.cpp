@@ -71,8 +71,11 @@ TEST(ShortForms, AUNetPutsItsSkipsFirstWhereTheModelSaysSo) {
   for (const bool skip_first : {false, true}) {
     ModelOptions model = short_form(ModelType::unet, {8, 16, 24});
     model.skip_first = skip_first;
-    for (const LayerOptions& layer : expand_short_form(model).chain)
-      EXPECT_EQ(layer.skip_first, skip_first && layer.kind == LayerKind::concat) << layer.name;
+    for (const LayerOptions& layer : expand_short_form(model).chain) {
+      const auto* concat = std::get_if<kinds::Concat>(&layer.kind);
+      if (concat == nullptr) continue;
+      EXPECT_EQ(concat->skip_first, skip_first) << layer.name;
+    }
   }
 }
 
@@ -148,8 +151,10 @@ ModelOptions fourier_operator() {
 
 std::vector<std::string> layers_of(const ModelOptions& model) {
   std::vector<std::string> layers;
-  for (const LayerOptions& layer : expand_short_form(model).chain)
-    layers.push_back(fmt::format("{} {}{}", layer.name, name_of(layer.kind), layer.gated ? " gated" : ""));
+  for (const LayerOptions& layer : expand_short_form(model).chain) {
+    const bool is_gated = layer.kind == LayerKind(kinds::Add{.gated = true});
+    layers.push_back(fmt::format("{} {}{}", layer.name, name_of(layer.kind), is_gated ? " gated" : ""));
+  }
   return layers;
 }
 

@@ -28,16 +28,16 @@ inline Options small_grid(DType compute) {
   options.model.shape = {2, 2, 3};
   options.model.inputs = features;
   options.model.outputs = classes;
-  options.model.chain = {{.kind = LayerKind::conv, .outputs = 6, .kernel = {3}, .norm = NormType::batchnorm},
-                         {.kind = LayerKind::dense}};
+  options.model.chain = {{.kind = kinds::Conv{.kernel = {3}}, .outputs = 6, .norm = NormType::batchnorm},
+                         {.kind = kinds::Dense{}}};
   return options;
 }
 
 inline Options small_waves(DType compute) {
   Options options = small_grid(compute);
-  options.model.chain = {{.kind = LayerKind::spectral, .outputs = 6, .modes = {2}},
-                         {.kind = LayerKind::spectral, .outputs = 2, .modes = {2, 1}},
-                         {.kind = LayerKind::dense}};
+  options.model.chain = {{.kind = kinds::Spectral{.modes = {2}}, .outputs = 6},
+                         {.kind = kinds::Spectral{.modes = {2, 1}}, .outputs = 2},
+                         {.kind = kinds::Dense{}}};
   return options;
 }
 

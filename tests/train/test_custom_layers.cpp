@@ -21,14 +21,12 @@ Options with_layer(DType compute = DType::fp32) {
   options.model.activation = Activation::relu;
   options.model.shape = {3, 2};
   options.model.chain = {
-      {.kind = LayerKind::conv, .name = "lift", .outputs = 4, .kernel = {3}, .activation = Activation::tanh},
-      {.kind = LayerKind::custom,
+      {.kind = kinds::Conv{.kernel = {3}}, .name = "lift", .outputs = 4, .activation = Activation::tanh},
+      {.kind = kinds::Custom{.layer = "advection", .settings = {{"speed", 0.25}}},
        .name = "moved",
        .dropout = 0.1,
-       .custom = "advection",
-       .settings = {{"speed", 0.25}},
        .repeat = 2},
-      {.kind = LayerKind::dense, .name = "head"}};
+      {.kind = kinds::Dense{}, .name = "head"}};
   options.model.custom_layers = {std::make_shared<Advection>()};
   options.run.steps = 40;
   return options;

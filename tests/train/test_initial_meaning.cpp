@@ -131,11 +131,11 @@ Options net() {
   options.model.type = ModelType::chain;
   options.model.shape = options.data.shape = {8, 8, 1};
   options.model.chain = {
-      {.kind = LayerKind::conv, .name = "conv1", .outputs = 4, .kernel = {3}, .activation = Activation::relu},
-      {.kind = LayerKind::max_pool, .name = "pool"},
-      {.kind = LayerKind::conv, .name = "conv2", .outputs = 4, .kernel = {3}, .repeat = 2},
-      {.kind = LayerKind::add, .name = "sum", .skip_from = "pool"},
-      {.kind = LayerKind::dense, .name = "head"}};
+      {.kind = kinds::Conv{.kernel = {3}}, .name = "conv1", .outputs = 4, .activation = Activation::relu},
+      {.kind = kinds::MaxPool{}, .name = "pool"},
+      {.kind = kinds::Conv{.kernel = {3}}, .name = "conv2", .outputs = 4, .repeat = 2},
+      {.kind = kinds::Add{}, .name = "sum", .skip_from = "pool"},
+      {.kind = kinds::Dense{}, .name = "head"}};
   return options;
 }
 
@@ -145,9 +145,9 @@ TEST(InitialMeaning, OfAChainIsEachLayerThatIsTakenAndWhatLiesBetween) {
   EXPECT_THAT(differing(net(), net(), all_of_net), IsEmpty());
   Options file = net();
   file.model.chain[0].activation = Activation::gelu;
-  file.model.chain[0].stride = {2};
-  file.model.chain[1].kind = LayerKind::average_pool;
-  file.model.chain[2].edges = Padding::periodic;
+  std::get<kinds::Conv>(file.model.chain[0].kind).stride = {2};
+  file.model.chain[1].kind = kinds::AveragePool{};
+  std::get<kinds::Conv>(file.model.chain[2].kind).edges = Padding::periodic;
   EXPECT_THAT(differing(file, net(), all_of_net),
               testing::UnorderedElementsAre("model.layers.conv1.activation", "model.layers.conv1.stride",
                                             "model.layers.pool.kind", "model.layers.conv2.1.edges",
@@ -157,11 +157,8 @@ TEST(InitialMeaning, OfAChainIsEachLayerThatIsTakenAndWhatLiesBetween) {
 
 TEST(InitialMeaning, DefaultsAndEqualAxesAreNoDifference) {
   Options file = net();
-  file.model.chain[0].kernel = {3, 3};
-  file.model.chain[0].padding = {1, 1};
-  file.model.chain[0].stride = {1};
-  file.model.chain[1].kernel = {2};
-  file.model.chain[1].stride = {2};
+  file.model.chain[0].kind = kinds::Conv{.kernel = {3, 3}, .stride = {1}, .padding = {1, 1}};
+  file.model.chain[1].kind = kinds::MaxPool{{.kernel = {2}, .stride = {2}}};
   file.model.chain[0].norm_groups = 4;  // without a norm
   EXPECT_THAT(differing(file, net(), all_of_net), IsEmpty());
 }
@@ -180,14 +177,13 @@ TEST(InitialMeaning, LayersMayHaveOtherNames) {
 TEST(InitialMeaning, OfOtherLayersBetweenThoseTakenNamesBothLists) {
   Options file = net();
   file.model.chain.insert(file.model.chain.begin() + 1,
-                          {.kind = LayerKind::activation, .name = "act", .activation = Activation::tanh});
+                          {.kind = kinds::Activation{}, .name = "act", .activation = Activation::tanh});
   const auto differences = differing_networks(file, {}, net(), all_of_net);
   EXPECT_THAT(keys_of(differences), ElementsAre("model.layers"));
   EXPECT_EQ(differences.at(0).before, "[conv1, activation act, max_pool pool, conv2.1]");
   EXPECT_EQ(differences.at(0).after, "[conv1, max_pool pool, conv2.1]");
   Options here = net();  // a layer of its own between them is drawn, as its deck wants
-  here.model.chain.insert(here.model.chain.begin() + 1,
-                          {.kind = LayerKind::conv, .name = "new", .outputs = 4});
+  here.model.chain.insert(here.model.chain.begin() + 1, {.kind = kinds::Conv{}, .name = "new", .outputs = 4});
   EXPECT_THAT(differing(net(), here, all_of_net), IsEmpty());
 }
 

@@ -233,9 +233,8 @@ class InitialValues : public testing::Test {
     options.model.norm = NormType::batchnorm;
     options.model.shape = {1, 1, options.model.inputs};
     options.model.type = ModelType::chain;
-    options.model.chain = {
-        {.kind = LayerKind::conv, .name = "conv", .outputs = 4, .norm = NormType::batchnorm},
-        {.kind = LayerKind::dense, .name = "head"}};
+    options.model.chain = {{.kind = kinds::Conv{}, .name = "conv", .outputs = 4, .norm = NormType::batchnorm},
+                           {.kind = kinds::Dense{}, .name = "head"}};
     options.run.initial = folder.path() + "/state.safetensors";
     SmallRun run(options);
     run_on_all(ranks, [&] {

@@ -218,16 +218,16 @@ TEST(EntriesOfConvolutions, HaveTheCodeOfEachShapeAndNumberOfSamplesOnce) {
   options.model.inputs = 16 * 16 * 3;
   options.data.batch = 12;
   options.model.chain.insert(options.model.chain.begin() + 1,
-                             {.kind = LayerKind::conv, .outputs = 6, .kernel = {5}});
+                             {.kind = kinds::Conv{.kernel = {5}}, .outputs = 6});
   const auto engines = make_engines(options.kernels);
   if (engines->libraries().convolution == nullptr) GTEST_SKIP() << "no library of convolutions here";
   const std::size_t once = code(options);
   EXPECT_GT(once, 0u);
   options.model.chain[1].repeat = 3;
   EXPECT_EQ(code(options), once) << "equal shapes share their code";
-  options.model.chain[1].kernel = {3};
+  options.model.chain[1].kind = kinds::Conv{.kernel = {3}};
   EXPECT_GE(code(options), once / 2);
-  options.model.chain[1] = {.kind = LayerKind::conv, .outputs = 6, .kernel = {5}};
+  options.model.chain[1] = {.kind = kinds::Conv{.kernel = {5}}, .outputs = 6};
   options.data.micro_batch = World(options).communicator->size() == 1 ? 5 : 2;
   const bool has_rest = 12 / World(options).communicator->size() % options.data.micro_batch != 0;
   EXPECT_EQ(code(options) > once, has_rest) << "a last micro-batch of other samples has code of its own";

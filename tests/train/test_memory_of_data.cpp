@@ -144,7 +144,7 @@ TEST(MemoryOfData, RolloutsOfEvaluationsTakeAPieceOfTheNetwork) {
   options.model = {};
   options.model.type = ModelType::chain;
   options.model.loss = LossType::mse;
-  options.model.chain = {{.kind = LayerKind::conv, .outputs = 1, .kernel = {3}, .padding = {1}}};
+  options.model.chain = {{.kind = kinds::Conv{.kernel = {3}, .padding = {1}}, .outputs = 1}};
   options.data.train = write_arrays(folder / "train.h5", "f['u'] = code(40, 4, 5)");
   options.data.test = write_arrays(folder / "test.h5", "f['u'] = code(12, 4, 5)");
   options.data.arrays = one_array("/u", {"time", "y", "x"});
@@ -178,8 +178,8 @@ TEST(MemoryOfData, TheBytesOfACheckpointAreThoseOfWeightsMomentsAndStatistics) {
   options.model.inputs = features;
   options.model.outputs = classes;
   options.model.chain = {
-      {.kind = LayerKind::conv, .outputs = channels, .kernel = {3}, .norm = NormType::batchnorm},
-      {.kind = LayerKind::dense}};
+      {.kind = kinds::Conv{.kernel = {3}}, .outputs = channels, .norm = NormType::batchnorm},
+      {.kind = kinds::Dense{}}};
   const World world(options);
   const MemoryStatement statement = state_memory(world.problem(plenty));
   const std::int64_t floats = 3 * statement.parameters + 2 * channels;  // with AdamW, mean and variance

@@ -124,8 +124,7 @@ Options batch_normalised(NormOver over) {
   options.model.type = ModelType::chain;
   options.model.hidden.clear();
   options.model.activation = Options().model.activation;
-  options.model.chain = {{.kind = LayerKind::dense, .name = "first", .outputs = 8},
-                         {.kind = LayerKind::dense}};
+  options.model.chain = {{.kind = kinds::Dense{}, .name = "first", .outputs = 8}, {.kind = kinds::Dense{}}};
   options.model.chain[0].norm = NormType::batchnorm;
   options.model.chain[0].norm_over = over;
   return options;

@@ -110,33 +110,30 @@ Options unet_options(DType compute) {
   std::vector<LayerOptions>& layers = options.model.chain;
   const auto convolution = [&](const char* name, std::int64_t outputs) {
     layers.emplace_back();
-    layers.back().kind = LayerKind::conv;
+    layers.back().kind = kinds::Conv{.kernel = {3}};
     layers.back().name = name;
     layers.back().outputs = outputs;
-    layers.back().kernel = {3};
     layers.back().activation = Activation::tanh;
   };
   const auto join = [&](const char* name, const char* from) {
     layers.emplace_back();
-    layers.back().kind = LayerKind::concat;
+    layers.back().kind = kinds::Concat{};
     layers.back().name = name;
     layers.back().skip_from = from;
   };
   convolution("a", 4);
   layers.emplace_back();
-  layers.back().kind = LayerKind::max_pool;
+  layers.back().kind = kinds::MaxPool{};
   layers.back().name = "pool";
   convolution("b", 6);
   convolution("up", 4);
-  layers.back().kernel = layers.back().stride = {2};
-  layers.back().padding = {0};
-  layers.back().transposed = true;
+  layers.back().kind = kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true};
   layers.back().activation = Activation::none;
   join("beside_a", "a");
   convolution("c", 4);
   join("beside_input", "input");
   convolution("last", fields);
-  layers.back().kernel = {1};
+  layers.back().kind = kinds::Conv{};
   layers.back().activation = Activation::none;
   return options;
 }
@@ -317,11 +314,10 @@ TEST(OnlineGrids, AConvolutionalNetworkClassifiesByLabels) {
   options.model.outputs = 3;
   options.model.shape = {height, width, fields};  // in code, in place of data.shape
   options.model.chain.resize(3);
-  options.model.chain[0].kind = LayerKind::conv;
+  options.model.chain[0].kind = kinds::Conv{.kernel = {3}};
   options.model.chain[0].outputs = 8;
-  options.model.chain[0].kernel = {3};
   options.model.chain[0].activation = Activation::relu;
-  options.model.chain[1].kind = LayerKind::max_pool;
+  options.model.chain[1].kind = kinds::MaxPool{};
   OnlineTrainer online(options, MPI_COMM_WORLD);
   const Matrix x = waves("x", most, options.model.inputs, 0.37);
   const Labels labels("labels", most);

@@ -105,12 +105,12 @@ TEST_F(SampleDataTest, OnlyNetworksThatEndOnTheGridHaveTargetsScaledByChannel) {
     const auto shift = open_run_data(options)->normalizer({}).targets.shift;
     return shift.at(0) == shift.at(3);
   };
-  const LayerOptions conv{.kind = LayerKind::conv, .outputs = 1};
-  const LayerOptions norm{.kind = LayerKind::norm};
+  const LayerOptions conv{.kind = kinds::Conv{}, .outputs = 1};
+  const LayerOptions norm{.kind = kinds::Norm{}};
   EXPECT_TRUE(are_scaled_by_channel({conv}));
   EXPECT_TRUE(are_scaled_by_channel({conv, norm}));
-  EXPECT_FALSE(are_scaled_by_channel({conv, {.kind = LayerKind::dense}}));
-  EXPECT_FALSE(are_scaled_by_channel({{.kind = LayerKind::dense}, norm}));
+  EXPECT_FALSE(are_scaled_by_channel({conv, {.kind = kinds::Dense{}}}));
+  EXPECT_FALSE(are_scaled_by_channel({{.kind = kinds::Dense{}}, norm}));
 }
 
 TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {

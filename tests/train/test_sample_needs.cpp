@@ -147,14 +147,14 @@ TEST(SampleNeeds, AreThoseOfTheLayersOfAChain) {
   options.model.outputs = 2;
   const auto needs_of = [&](const std::vector<LayerOptions>& layers) {
     options.model.chain = layers;
-    options.model.chain.push_back({.kind = LayerKind::dense});
+    options.model.chain.push_back({.kind = kinds::Dense{}});
     return sample_needs(make_chain(options.model, options.precision, 1, false));
   };
-  const LayerOptions norm{.kind = LayerKind::norm, .name = "n", .norm = NormType::batchnorm};
+  const LayerOptions norm{.kind = kinds::Norm{}, .name = "n", .norm = NormType::batchnorm};
   LayerOptions over_ranks = norm;
   over_ranks.name = "r";
   over_ranks.norm_over = NormOver::ranks;
-  const SampleNeeds none = needs_of({{.kind = LayerKind::dense, .outputs = 3}});
+  const SampleNeeds none = needs_of({{.kind = kinds::Dense{}, .outputs = 3}});
   EXPECT_EQ(none.own, 1);
   EXPECT_EQ(none.together, 1);
   const SampleNeeds both = needs_of({over_ranks, norm});
@@ -163,7 +163,7 @@ TEST(SampleNeeds, AreThoseOfTheLayersOfAChain) {
   EXPECT_EQ(both.own_layer, "n");
   EXPECT_EQ(both.together_layer, "r");
   options.model.shape = {2, 2, 3};
-  const SampleNeeds on_grid = needs_of({norm, over_ranks, {.kind = LayerKind::global_pool}});
+  const SampleNeeds on_grid = needs_of({norm, over_ranks, {.kind = kinds::GlobalPool{}}});
   EXPECT_EQ(on_grid.own, 1) << "four points are values enough";
   EXPECT_EQ(on_grid.together, 1);
 }

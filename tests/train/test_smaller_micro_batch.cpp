@@ -130,9 +130,9 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
       run.options.model.inputs = features;
       run.options.model.outputs = classes;
       LayerOptions hidden{
-          .kind = LayerKind::dense, .outputs = 512, .norm = NormType::batchnorm, .norm_over = over};
+          .kind = kinds::Dense{}, .outputs = 512, .norm = NormType::batchnorm, .norm_over = over};
       hidden.repeat = 3;
-      run.options.model.chain = {hidden, {.kind = LayerKind::dense}};
+      run.options.model.chain = {hidden, {.kind = kinds::Dense{}}};
       const std::size_t budget = run.min_budget(run.share() / 4);
       ASSERT_FALSE(run.has_plan(budget)) << "the deck's own micro-batch fits";
       EXPECT_FALSE(may_shrink(run.network()));

@@ -15,11 +15,11 @@ using namespace testing_support;
 Options normalised_options(Shard shard) {
   Options options = small_options(DType::bf16);
   options.model.type = ModelType::chain;
-  LayerOptions hidden{.kind = LayerKind::dense, .outputs = 24};
+  LayerOptions hidden{.kind = kinds::Dense{}, .outputs = 24};
   hidden.norm = NormType::batchnorm;
   hidden.norm_over = NormOver::ranks;
   hidden.activation = Activation::relu;
-  options.model.chain = {hidden, hidden, {.kind = LayerKind::dense}};
+  options.model.chain = {hidden, hidden, {.kind = kinds::Dense{}}};
   options.data.batch = 33;  // not the same for all ranks
   options.data.micro_batch = 8;
   options.optimizer.shard = shard;

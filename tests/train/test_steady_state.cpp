@@ -82,9 +82,9 @@ TEST_P(SteadyState, NorDoesThatOfSpectralLayers) {
   options.model.shape = {2, 2, 3};
   options.model.inputs = features;
   options.model.outputs = classes;
-  options.model.chain = {{.kind = LayerKind::spectral, .outputs = 5, .modes = {2}},
-                         {.kind = LayerKind::spectral, .outputs = 3, .modes = {1, 2}},
-                         {.kind = LayerKind::dense}};
+  options.model.chain = {{.kind = kinds::Spectral{.modes = {2}}, .outputs = 5},
+                         {.kind = kinds::Spectral{.modes = {1, 2}}, .outputs = 3},
+                         {.kind = kinds::Dense{}}};
   RunOnFile run(options);
   expect_steady(run);
 }

@@ -72,9 +72,9 @@ Options waves(DType compute) {
   Options options = small_options(compute);
   options.model.type = ModelType::chain;
   options.model.shape = {2, 2, 3};
-  LayerOptions wave{.kind = LayerKind::spectral, .outputs = 5, .modes = {2}};
+  LayerOptions wave{.kind = kinds::Spectral{.modes = {2}}, .outputs = 5};
   wave.activation = Activation::gelu;
-  options.model.chain = {wave, wave, {.kind = LayerKind::dense}};
+  options.model.chain = {wave, wave, {.kind = kinds::Dense{}}};
   options.communication.bucket_bytes = 512;
   return options;
 }

@@ -106,26 +106,27 @@ class ModelChecks : DeckMistakes {
 
   /// Returns whether the layer's output certainly has the points of its input.
   static bool keeps_points(const LayerOptions& layer) {
+    const auto* conv = std::get_if<kinds::Conv>(&layer.kind);
+    if (conv == nullptr) return traits_of(layer.kind).keeps_points;
     const bool is_odd =
-        std::all_of(layer.kernel.begin(), layer.kernel.end(), [](std::int64_t k) { return k % 2 == 1; });
-    return traits_of(layer.kind).keeps_points && is_odd && !layer.transposed && layer.stride.empty() &&
-           layer.padding.empty();
+        std::all_of(conv->kernel.begin(), conv->kernel.end(), [](std::int64_t k) { return k % 2 == 1; });
+    return is_odd && !conv->transposed && conv->stride.empty() && conv->padding.empty();
   }
 
   /// Refuses modes that do not fit 'data.shape', as far as the deck alone shows it; with other grids, the
   /// network is refused later. `key`: of the layer. `on_samples`: its grid has the points of a sample.
-  void modes_fit(const LayerOptions& layer, const std::string& name, const char* key, bool on_samples) const {
+  void modes_fit(const PerAxis& given, const std::string& name, const char* key, bool on_samples) const {
     const std::vector<std::int64_t>& shape = options_.data.shape;
     if (shape.size() < 2) return;
     const std::size_t axes = shape.size() - 1;
-    if (layer.modes.size() != 1 && layer.modes.size() != axes) {
+    if (given.size() != 1 && given.size() != axes) {
       fail(errors::bad_layer, {key},
            fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {}; give 1{}",
-                       name, layer.modes.size(), axes == 1 ? "1 axis" : fmt::format("{} axes", axes),
+                       name, given.size(), axes == 1 ? "1 axis" : fmt::format("{} axes", axes),
                        axes == 1 ? "" : fmt::format(" or {}", axes)));
     }
     for (std::size_t axis = 0; on_samples && axis < axes; ++axis) {
-      const std::int64_t modes = layer.modes.size() == 1 ? layer.modes.front() : layer.modes[axis];
+      const std::int64_t modes = along(given, axis, 0);
       if (modes <= shape[axis]) continue;
       fail(errors::bad_layer, {key},
            fmt::format("layer '{}' has {} modes along axis {} of 'data.shape', which has {} points; the "
@@ -146,12 +147,13 @@ class ModelChecks : DeckMistakes {
       const std::string place = fmt::format("model.layers.{}", i + 1);
       const char* key = given_.contains(place) ? place.c_str() : "model.layers";
       const std::string name = layer_name(model.chain, i);
+      const auto* spectral = std::get_if<kinds::Spectral>(&layer.kind);
       const bool needs_outputs = traits_of(layer.kind).computes_outputs;
-      if (layer.kind == LayerKind::spectral && layer.modes.empty()) {
+      if (spectral != nullptr && spectral->modes.empty()) {
         fail(errors::missing_key, {key},
              fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));
       }
-      if (layer.kind == LayerKind::spectral) modes_fit(layer, name, key, on_samples);
+      if (spectral != nullptr) modes_fit(spectral->modes, name, key, on_samples);
       on_samples = on_samples && keeps_points(layer);
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail(errors::missing_key, {key},

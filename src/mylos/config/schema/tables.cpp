@@ -22,16 +22,30 @@ const Key* find_key(const TableList& list, std::string_view name) {
   return found == list.keys.end() ? nullptr : &*found;
 }
 
-/// Stores the members in the options, or describes the first one that is not a key or has a wrong value.
+/// Stores the members in the options, or describes the first one that is not a key or has a wrong value. The
+/// order is that of the keys, since some are of the kind that an earlier one chooses.
 Found read_members(const TableList& list, Options& options, const Value::Table& table) {
   for (const NamedValue& member : table) {
-    const Key* key = find_key(list, member.name);
-    if (key == nullptr)
+    if (find_key(list, member.name) == nullptr)
       return Mismatch("with " + explain_unknown_member(list, member.name), errors::unknown_key);
-    if (const auto found = key->read(options, member.value))
-      return Mismatch("with " + explain_refused_member(*key, member.value, found->text), found->id);
+  }
+  for (const Key& key : list.keys) {
+    const NamedValue* member = find_member(table, key.name);
+    if (member == nullptr) continue;
+    if (const auto found = key.read(options, member->value))
+      return Mismatch("with " + explain_refused_member(key, member->value, found->text), found->id);
   }
   return std::nullopt;
+}
+
+/// Returns the options of a table with the required keys of this one alone.
+Options with_required_keys(const TableList& list, const Options& options) {
+  Options result = list.one_by_default;
+  for (const Key& key : list.keys) {
+    if (!key.is_required) continue;
+    if (const auto value = key.write(options)) static_cast<void>(key.read(result, *value));
+  }
+  return result;
 }
 
 /// Describes a required key that is missing.
@@ -73,10 +87,11 @@ Found read_table(const TableList& list, Options& options, std::size_t number, co
 
 Value written_table(const TableList& list, const Options& options) {
   Value::Table table;
+  const Options defaults = with_required_keys(list, options);
   for (const Key& key : list.keys) {
     auto value = key.effective(options);
     if (!value) continue;
-    const auto usual = key.write(list.one_by_default);
+    const auto usual = key.write(defaults);
     if (key.is_required || !usual || to_toml(*usual) != to_toml(*value))
       table.push_back({key.name, *std::move(value)});
   }

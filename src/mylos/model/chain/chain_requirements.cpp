@@ -38,9 +38,10 @@ void require_margins(const Chain& chain, const ModelOptions& model, const Places
   const std::vector<LayerOptions> layers = expand_short_form(model).chain;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerOptions& layer = layers[i];
-    const bool has_margin =
-        std::any_of(layer.margin.begin(), layer.margin.end(), [](double margin) { return margin > 0; });
-    if (!has_margin) continue;
+    const auto* pad = std::get_if<kinds::Pad>(&layer.kind);
+    if (pad == nullptr ||
+        std::none_of(pad->margin.begin(), pad->margin.end(), [](double margin) { return margin > 0; }))
+      continue;
     const std::string name = layer_name(layers, i) + (layer.repeat == 1 ? "" : ".1");  // the least grid
     for (std::size_t block = 0; block < chain.blocks.size(); ++block) {
       const Signature& pads = chain.blocks[block]->signature();

@@ -11,21 +11,19 @@ namespace {
 /// The number of grid points of a sample per point of the layer's grid, by axis.
 using Coarseness = std::vector<std::int64_t>;
 
-std::int64_t along(const PerAxis& given, std::size_t axis, std::int64_t absent) {
-  return given.empty() ? absent : given.size() == 1 ? given.front() : given[axis];
-}
-
 /// Returns the coarseness after the layer from that before it.
 Coarseness coarsened(const LayerOptions& layer, Coarseness before) {
-  const LayerTraits& traits = traits_of(layer.kind);
-  const bool is_finer = traits.refines || layer.transposed;
-  for (std::size_t axis = 0; axis < before.size(); ++axis) {
-    const std::int64_t window = traits.has_windows ? along(layer.kernel, axis, 2) : 1;
-    const std::int64_t step =
-        traits.refines ? along(layer.factor, axis, 2) : along(layer.stride, axis, window);
-    before[axis] =
-        is_finer ? std::max<std::int64_t>(1, before[axis] / step) : std::min(before[axis] * step, max_points);
-  }
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (requires { kind.ratio(0); }) {
+          for (std::size_t axis = 0; axis < before.size(); ++axis) {
+            const PointRatio ratio = kind.ratio(axis);
+            before[axis] =
+                std::max<std::int64_t>(1, std::min(before[axis] * ratio.fewer, max_points) / ratio.more);
+          }
+        }
+      },
+      layer.kind);
   return before;
 }
 

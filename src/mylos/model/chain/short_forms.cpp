@@ -19,22 +19,22 @@ class LayerList {
 
   [[nodiscard]] std::vector<LayerOptions> cnn() {
     for (std::size_t i = 0; i < model_.channels.size(); ++i) {
-      add(convolution(fmt::format("conv{}", i + 1), model_.channels[i]));
-      add({.kind = LayerKind::max_pool, .name = fmt::format("pool{}", i + 1)});
+      add(convolution(fmt::format("conv{}", i + 1), model_.channels[i], usual_convolution()));
+      add({.kind = kinds::MaxPool{}, .name = fmt::format("pool{}", i + 1)});
     }
     for (std::size_t i = 0; i < model_.hidden.size(); ++i) {
-      add({.kind = LayerKind::dense,
+      add({.kind = kinds::Dense{},
            .name = fmt::format("hidden{}", i + 1),
            .outputs = model_.hidden[i],
            .activation = model_.activation,
            .dropout = model_.dropout});
     }
-    add({.kind = LayerKind::dense, .name = "head"});
+    add({.kind = kinds::Dense{}, .name = "head"});
     return std::move(layers_);
   }
 
   [[nodiscard]] std::vector<LayerOptions> resnet() {
-    add(convolution("stem", model_.channels.front()));
+    add(convolution("stem", model_.channels.front(), usual_convolution()));
     std::int64_t channels = model_.channels.front();
     for (std::size_t stage = 0; stage < model_.channels.size(); ++stage) {
       for (std::int64_t block = 1; block <= model_.blocks; ++block) {
@@ -45,8 +45,8 @@ class LayerList {
         channels = outputs;
       }
     }
-    add({.kind = LayerKind::global_pool, .name = "pool", .dropout = model_.dropout});
-    add({.kind = LayerKind::dense, .name = "head"});
+    add({.kind = kinds::GlobalPool{}, .name = "pool", .dropout = model_.dropout});
+    add({.kind = kinds::Dense{}, .name = "head"});
     return std::move(layers_);
   }
 
@@ -56,38 +56,33 @@ class LayerList {
       const bool is_deepest = level + 1 == levels;
       const std::string name = is_deepest ? "deepest" : fmt::format("down{}", level + 1);
       add_convolutions(name, model_.channels[level]);
-      if (!is_deepest) add({.kind = LayerKind::max_pool, .name = name + "_pool"});
+      if (!is_deepest) add({.kind = kinds::MaxPool{}, .name = name + "_pool"});
     }
     for (std::size_t level = levels - 1; level-- > 0;) {
       const std::string name = fmt::format("up{}", level + 1);
-      add({.kind = LayerKind::conv,
+      add({.kind = kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true},
            .name = name + "_double",
-           .outputs = model_.channels[level],
-           .kernel = {2},
-           .stride = {2},
-           .padding = {0},
-           .transposed = true});
-      add({.kind = LayerKind::concat,
+           .outputs = model_.channels[level]});
+      add({.kind = kinds::Concat{.skip_first = model_.skip_first},
            .name = name + "_beside",
-           .skip_from = fmt::format("down{}_{}", level + 1, model_.blocks),
-           .skip_first = model_.skip_first});
+           .skip_from = fmt::format("down{}_{}", level + 1, model_.blocks)});
       add_convolutions(name, model_.channels[level]);
     }
-    add({.kind = LayerKind::conv, .name = "head", .outputs = model_.fields});
+    add({.kind = kinds::Conv{}, .name = "head", .outputs = model_.fields});
     return std::move(layers_);
   }
 
   [[nodiscard]] std::vector<LayerOptions> fno() {
     const bool has_margins =
         std::any_of(model_.padding.begin(), model_.padding.end(), [](double margin) { return margin > 0; });
-    if (model_.coordinates) add({.kind = LayerKind::coordinates, .name = "coordinates"});
+    if (model_.coordinates) add({.kind = kinds::Coordinates{}, .name = "coordinates"});
     add(pointwise("lift1", scaled_width(model_.width, model_.lifting), model_.activation));
     add(pointwise("lift2", model_.width));
-    if (has_margins) add({.kind = LayerKind::pad, .name = "pad", .margin = model_.padding});
+    if (has_margins) add({.kind = kinds::Pad{.margin = model_.padding}, .name = "pad"});
     for (std::int64_t block = 1; block <= model_.blocks; ++block)
       add_fourier_block(fmt::format("block{}", block),
                         block < model_.blocks ? model_.activation : Activation::none);
-    if (has_margins) add({.kind = LayerKind::crop, .name = "crop", .like = "lift2"});
+    if (has_margins) add({.kind = kinds::Crop{.like = "lift2"}, .name = "crop"});
     add(pointwise("project1", scaled_width(model_.width, model_.projection), model_.activation));
     add(pointwise("head", model_.fields));
     return std::move(layers_);
@@ -96,21 +91,26 @@ class LayerList {
  private:
   void add(LayerOptions layer) { layers_.push_back(std::move(layer)); }
 
-  /// Returns a convolution with norm and activation.
-  [[nodiscard]] LayerOptions convolution(std::string name, std::int64_t outputs) const {
-    LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
-    layer.kernel = {model_.kernel};
-    layer.edges = model_.edges;
+  /// Returns the convolution that all layers of the network have.
+  [[nodiscard]] kinds::Conv usual_convolution() const {
     // Batch normalisation would remove a bias.
-    layer.bias = model_.conv_bias.value_or(model_.norm != NormType::batchnorm);
-    layer.norm = model_.norm;
-    layer.activation = model_.activation;
-    return layer;
+    return {.bias = model_.conv_bias.value_or(model_.norm != NormType::batchnorm),
+            .kernel = {model_.kernel},
+            .edges = model_.edges};
+  }
+
+  /// Returns a convolution with norm and activation.
+  [[nodiscard]] LayerOptions convolution(std::string name, std::int64_t outputs, kinds::Conv kind) const {
+    return {.kind = std::move(kind),
+            .name = std::move(name),
+            .outputs = outputs,
+            .norm = model_.norm,
+            .activation = model_.activation};
   }
 
   void add_convolutions(const std::string& name, std::int64_t outputs) {
     for (std::int64_t i = 1; i <= model_.blocks; ++i) {
-      LayerOptions layer = convolution(fmt::format("{}_{}", name, i), outputs);
+      LayerOptions layer = convolution(fmt::format("{}_{}", name, i), outputs, usual_convolution());
       layer.dropout = model_.dropout;
       add(std::move(layer));
     }
@@ -121,30 +121,30 @@ class LayerList {
     std::string connection = from;
     if (projects) {
       connection = name + "_shortcut";
-      LayerOptions shortcut = convolution(connection, outputs);
-      shortcut.kernel = {1};
-      shortcut.stride = {stride};
+      kinds::Conv projection = usual_convolution();
+      projection.kernel = {1};
+      projection.stride = {stride};
+      LayerOptions shortcut = convolution(connection, outputs, std::move(projection));
       shortcut.activation = Activation::none;
       add(std::move(shortcut));
-      add({.kind = LayerKind::branch, .name = name + "_branch", .skip_from = from});
+      add({.kind = kinds::Branch{}, .name = name + "_branch", .skip_from = from});
     }
-    LayerOptions first = convolution(name + "_conv1", outputs);
+    kinds::Conv first = usual_convolution();
     first.stride = {stride};
-    add(std::move(first));
-    LayerOptions second = convolution(name + "_conv2", outputs);
+    add(convolution(name + "_conv1", outputs, std::move(first)));
+    LayerOptions second = convolution(name + "_conv2", outputs, usual_convolution());
     second.activation = Activation::none;
     add(std::move(second));
-    add({.kind = LayerKind::add,
+    add({.kind = kinds::Add{},
          .name = name,
          .activation = model_.activation,
          .skip_from = std::move(connection)});
   }
 
   [[nodiscard]] static LayerOptions pointwise(std::string name, std::int64_t outputs,
-                                              Activation activation = Activation::none) {
-    LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
-    layer.activation = activation;
-    return layer;
+                                              Activation activation = Activation::none,
+                                              kinds::Conv kind = {}) {
+    return {.kind = std::move(kind), .name = std::move(name), .outputs = outputs, .activation = activation};
   }
 
   void set_norm(LayerOptions& layer) const {
@@ -154,24 +154,22 @@ class LayerList {
 
   void add_fourier_block(const std::string& name, Activation activation) {
     const std::string from = layers_.back().name;
-    LayerOptions linear = pointwise(name + "_linear", model_.width);
-    linear.bias = false;
-    add(std::move(linear));
-    add({.kind = LayerKind::branch, .name = name + "_branch", .skip_from = from});
-    LayerOptions spectral{.kind = LayerKind::spectral, .name = name + "_spectral", .outputs = model_.width};
-    spectral.modes = model_.modes;
+    add(pointwise(name + "_linear", model_.width, Activation::none, {.bias = false}));
+    add({.kind = kinds::Branch{}, .name = name + "_branch", .skip_from = from});
+    LayerOptions spectral{
+        .kind = kinds::Spectral{.modes = model_.modes}, .name = name + "_spectral", .outputs = model_.width};
     set_norm(spectral);
     add(std::move(spectral));
-    add({.kind = LayerKind::add,
+    add({.kind = kinds::Add{},
          .name = name + "_sum",
          .activation = activation,
          .skip_from = name + "_linear"});
     if (model_.channel_mlp > 0) return add_channel_mlp(name, from, activation);
     if (model_.norm == NormType::none && activation == Activation::none) return;
     // As neuraloperator: a block without a channel MLP has the second norm and the second activation.
-    LayerOptions second{.kind = LayerKind::activation, .name = name, .activation = activation};
+    LayerOptions second{.kind = kinds::Activation{}, .name = name, .activation = activation};
     if (model_.norm != NormType::none) {
-      second.kind = LayerKind::norm;
+      second.kind = kinds::Norm{};
       set_norm(second);
     }
     add(std::move(second));
@@ -183,7 +181,7 @@ class LayerList {
                   model_.activation));
     add(pointwise(name + "_mlp2", model_.width));
     LayerOptions sum{
-        .kind = LayerKind::add, .name = name, .activation = activation, .skip_from = from, .gated = true};
+        .kind = kinds::Add{.gated = true}, .name = name, .activation = activation, .skip_from = from};
     set_norm(sum);
     add(std::move(sum));
   }

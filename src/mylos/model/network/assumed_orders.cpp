@@ -24,7 +24,8 @@ std::vector<std::string> assumed_orders(const ModelOptions& model) {
     lines.emplace_back("order: norms precede the activation of their layer");
   for (const bool skip_first : {false, true}) {
     if (!any([&](const LayerOptions& layer) {
-          return layer.kind == LayerKind::concat && layer.skip_first == skip_first;
+          const auto* concat = std::get_if<kinds::Concat>(&layer.kind);
+          return concat != nullptr && concat->skip_first == skip_first;
         }))
       continue;
     lines.emplace_back(skip_first ? "order: concat is [skip, input] (skip_first = true)"

@@ -4,7 +4,6 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/activation/activation_layer.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
 #include "mylos/model/losses/loss_kinds.hpp"
@@ -16,7 +15,7 @@ namespace {
 /// Adds what a layer computes: its kind's operation, then norm, activation and dropout.
 void add_layer(GrowingChain& chain, const LayerOptions& layer, std::string name) {
   chain.begin_layer(std::move(name));
-  append_kind(chain, layer);
+  std::visit([&](const auto& kind) { kind.append_to(chain, layer); }, layer.kind);
   if (!has_fused_activation(layer)) {
     if (layer.norm != NormType::none) append_norm(chain, layer);
     const bool has_more = layer.activation != Activation::none || layer.dropout > 0;

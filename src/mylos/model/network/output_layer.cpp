@@ -18,7 +18,9 @@ std::size_t output_layer(const std::vector<LayerOptions>& layers) {
   std::size_t i = layers.size() - 1;
   while (i > 0 && keeps_channels(layers[i])) --i;
   const LayerOptions& layer = layers[i];
-  if (traits_of(layer.kind).computes_outputs && layer.norm == NormType::none && layer.groups == 1) return i;
+  const auto* conv = std::get_if<kinds::Conv>(&layer.kind);
+  const bool is_grouped = conv != nullptr && conv->groups > 1;
+  if (traits_of(layer.kind).computes_outputs && layer.norm == NormType::none && !is_grouped) return i;
   fail_input(errors::bad_layer,
              "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
              "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "

@@ -7,13 +7,15 @@
 namespace mylos {
 namespace {
 
-/// Returns the kernel of each layer, as of a convolution, by its block's name.
+/// Returns the kernel of each convolution by its block's name.
 std::map<std::string, PerAxis> kernels_of(const ModelOptions& model) {
   const std::size_t axes = model.shape.size() - 1;
   std::map<std::string, PerAxis> kernels;
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
-    PerAxis kernel = layer.kernel;
+    const auto* conv = std::get_if<kinds::Conv>(&layer.kind);
+    if (conv == nullptr) continue;
+    PerAxis kernel = conv->kernel;
     if (kernel.size() < axes) kernel.assign(axes, kernel.empty() ? 1 : kernel.front());
     const std::string name = layer_name(model.chain, i);
     for (std::int64_t copy = 1; copy <= layer.repeat; ++copy)

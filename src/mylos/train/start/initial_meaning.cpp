@@ -4,6 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
@@ -29,7 +35,7 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
       layers.push_back(
           {fmt::format("hidden{}", i), {.activation = norm_first ? Activation::none : activation}});
       if (!is_normalised) continue;
-      LayerOptions norm{.kind = LayerKind::norm, .norm = model.norm};
+      LayerOptions norm{.kind = kinds::Norm{}, .norm = model.norm};
       if (norm_first) norm.activation = activation;
       layers.push_back({fmt::format("norm{}", i), std::move(norm)});
     }
@@ -45,8 +51,9 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
 }
 
 bool has_weights(const NamedLayer& layer) {
-  return traits_of(layer.options.kind).computes_outputs || layer.options.gated ||
-         layer.options.norm != NormType::none;
+  const auto* sum = std::get_if<kinds::Add>(&layer.options.kind);
+  return traits_of(layer.options.kind).computes_outputs || (sum != nullptr && sum->gated) ||
+         layer.options.norm != NormType::none || std::holds_alternative<kinds::Custom>(layer.options.kind);
 }
 
 /// The layer that has this block; layers.size(): none.
@@ -57,31 +64,41 @@ std::size_t layer_of_block(const std::vector<NamedLayer>& layers, const std::str
   return static_cast<std::size_t>(found - layers.begin());
 }
 
-/// "3", or "[3, 1]" where axes differ.
-std::string axes_text(const PerAxis& numbers) {
+// The value of a layer's option in messages: "3", or "[3, 1]" where axes differ.
+template <class Number>
+std::string text_of(const std::vector<Number>& numbers, std::span<const std::string_view> /*words*/) {
+  if (numbers.empty()) return "none";
   const bool are_equal =
       std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end();
   return are_equal ? fmt::format("{}", numbers.front()) : fmt::format("[{}]", fmt::join(numbers, ", "));
 }
-
-PerAxis or_default(const PerAxis& given, const PerAxis& absent) {
-  return given.empty() ? absent : given;
-}
-
-/// What a convolution adds of itself: (kernel - 1) * dilation / 2.
-PerAxis own_padding(const LayerOptions& layer, const PerAxis& kernel, const PerAxis& dilation) {
-  if (!layer.padding.empty() || traits_of(layer.kind).has_windows) return or_default(layer.padding, {0});
-  PerAxis padding(std::max(kernel.size(), dilation.size()));
-  for (std::size_t axis = 0; axis < padding.size(); ++axis) {
-    padding[axis] =
-        (kernel[kernel.size() == 1 ? 0 : axis] - 1) * dilation[dilation.size() == 1 ? 0 : axis] / 2;
+template <class Scalar>
+std::string text_of(const Scalar& value, std::span<const std::string_view> words) {
+  if constexpr (std::is_enum_v<Scalar>) {
+    return fmt::format("\"{}\"", words[static_cast<std::size_t>(value)]);
+  } else {
+    return fmt::format("{}", value);
   }
-  return padding;
+}
+std::string text_of(const std::string& name, std::span<const std::string_view> /*words*/) {
+  return fmt::format("\"{}\"", name);
+}
+std::string text_of(const std::map<std::string, double>& settings,
+                    std::span<const std::string_view> /*words*/) {
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : settings) entries.push_back(fmt::format("{} = {}", name, value));
+  return fmt::format("{{{}}}", fmt::join(entries, ", "));
 }
 
-std::string_view edges_word(Padding edges) {
-  constexpr std::string_view names[] = {"\"zero\"", "\"periodic\"", "\"reflect\""};
-  return names[static_cast<std::size_t>(edges)];
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Adds the options that only this kind of layer has, all but those that say which parameters there are.
+template <class Kind>
+void add_own_facts(const Kind& kind, Facts& facts) {
+  const auto add = [&](const auto& key) {
+    if (key.name != "bias") facts.emplace_back(key.name, text_of(kind.*key.member, key.words));
+  };
+  std::apply([&](const auto&... keys) { (add(keys), ...); }, Kind::keys());
 }
 
 std::string_view activation_word(Activation activation) {
@@ -102,30 +119,24 @@ std::string_view activation_word(Activation activation) {
   return "\"silu\"";
 }
 
-/// What a layer does with its weights, key by key, with every default filled in. The same keys of every
-/// layer.
-std::vector<std::pair<const char*, std::string>> layer_facts(const LayerOptions& layer) {
-  const bool pools = traits_of(layer.kind).has_windows;
-  const PerAxis kernel = or_default(layer.kernel, {pools ? 2 : 1});
-  const PerAxis dilation = or_default(layer.dilation, {1});
+/// What a layer does with its weights, key by key, with every default filled in. Layers of one kind have the
+/// same keys.
+Facts layer_facts(const LayerOptions& layer) {
+  Facts facts{{"kind", fmt::format("\"{}\"", name_of(layer.kind))}};
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (requires { kind.stated(); }) {
+          add_own_facts(kind.stated(), facts);
+        } else {
+          add_own_facts(kind, facts);
+        }
+      },
+      layer.kind);
   const bool has_groups = layer.norm == NormType::groupnorm;
-  return {{"kind", fmt::format("\"{}\"", name_of(layer.kind))},
-          {"kernel", axes_text(kernel)},
-          {"stride", axes_text(or_default(layer.stride, pools ? kernel : PerAxis{1}))},
-          {"padding", axes_text(own_padding(layer, kernel, dilation))},
-          {"dilation", axes_text(dilation)},
-          {"edges", std::string(edges_word(layer.edges))},
-          {"groups", fmt::format("{}", layer.groups)},
-          {"transposed", layer.transposed ? "true" : "false"},
-          {"factor", axes_text(or_default(layer.factor, {2}))},
-          {"between", layer.between == Between::linear ? "\"linear\"" : "\"nearest\""},
-          {"modes", layer.modes.empty() ? "none" : axes_text(layer.modes)},
-          {"margin", layer.margin.empty() ? "none" : fmt::format("[{}]", fmt::join(layer.margin, ", "))},
-          {"skip_first", layer.skip_first ? "true" : "false"},
-          {"gated", layer.gated ? "true" : "false"},
-          {"norm", fmt::format("\"{}\"", name_of(layer.norm))},
-          {"norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none"},
-          {"activation", std::string(activation_word(layer.activation))}};
+  facts.emplace_back("norm", fmt::format("\"{}\"", name_of(layer.norm)));
+  facts.emplace_back("norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none");
+  facts.emplace_back("activation", activation_word(layer.activation));
+  return facts;
 }
 
 /// Two networks layer by layer.
@@ -169,11 +180,11 @@ class LayerComparison {
   }
 
   void compare(const NamedLayer& own, const NamedLayer& other) {
-    const auto before = layer_facts(other.options);
-    const auto after = layer_facts(own.options);
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      if (before[i].second != after[i].second)
-        add(key_of(own, after[i].first), before[i].second, after[i].second);
+    const Facts before = layer_facts(other.options);
+    for (const auto& [key, value] : layer_facts(own.options)) {
+      const auto same = std::find_if(before.begin(), before.end(),
+                                     [&key = key](const auto& fact) { return fact.first == key; });
+      if (same != before.end() && same->second != value) add(key_of(own, key), same->second, value);
     }
     const std::string& from = own.options.skip_from;
     const std::size_t source = layer_of_block(here_, from);

@@ -2,14 +2,14 @@
 
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/layers/activation/activation_block.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 
 namespace mylos {
 
 void append_activation(GrowingChain& network, const LayerOptions& layer) {
   const GridShape grid = network.input().grid;
   ActivationOptions options;
-  options.name = layer.kind == LayerKind::activation ? network.name() : network.name() + ".activation";
+  options.name =
+      std::holds_alternative<kinds::Activation>(layer.kind) ? network.name() : network.name() + ".activation";
   options.width = grid.columns();
   options.activation = layer.activation;
   options.dropout = layer.dropout;
@@ -18,8 +18,8 @@ void append_activation(GrowingChain& network, const LayerOptions& layer) {
   network.append(std::make_unique<ActivationBlock>(std::move(options)), grid);
 }
 
-void require_activation(GrowingChain& network, const LayerOptions& layer) {
-  if (layer.activation == Activation::none && layer.dropout == 0)
+void kinds::Activation::append_to(GrowingChain& network, const LayerOptions& layer) const {
+  if (layer.activation == mylos::Activation::none && layer.dropout == 0)
     network.refuse(errors::missing_key, "needs an 'activation' or a 'dropout'");
 }
 

@@ -1,9 +1,9 @@
+#include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/branch/chain_branch.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 
 namespace mylos {
 
-void append_branch(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Branch::append_to(GrowingChain& network, const LayerOptions& layer) const {
   const LayerOutput from = network.skip_of(layer);
   const GridShape grid = network.input().grid;
   network.leave_input();

@@ -1,10 +1,10 @@
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/coordinates/coordinates_block.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 
 namespace mylos {
 
-void append_coordinates(GrowingChain& network, const LayerOptions& /*layer*/) {
+void kinds::Coordinates::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
   const LayerInput input = network.input();
   if (input.axes == 0) {
     network.refuse(errors::bad_layer, "appends coordinates to a grid, but its input is a vector of {}",

@@ -10,23 +10,23 @@
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
+#include "mylos/model/chain/growing_chain.hpp"
 
 namespace mylos {
 namespace {
 
-const CustomLayer& layer_of_program(const GrowingChain& network, const LayerOptions& layer) {
-  if (layer.custom.empty())
+const CustomLayer& layer_of_program(const GrowingChain& network, const std::string& name) {
+  if (name.empty())
     network.refuse(errors::missing_key, "needs 'layer', the name of a custom layer of the program");
   std::vector<std::string> names;
   const CustomLayer* found = nullptr;
   for (const auto& each : network.model().custom_layers) {
     if (each == nullptr) network.refuse(errors::bad_call, "cannot be made: custom_layers has a null pointer");
     names.push_back(each->name());
-    if (names.back() != layer.custom) continue;
+    if (names.back() != name) continue;
     if (found != nullptr)
       network.refuse(errors::bad_call, "is the custom layer '{}', and the program brings two of that name",
-                     layer.custom);
+                     name);
     found = each.get();
   }
   if (found != nullptr) return *found;
@@ -34,8 +34,8 @@ const CustomLayer& layer_of_program(const GrowingChain& network, const LayerOpti
     network.refuse(errors::unknown_name,
                    "is the custom layer '{}' of a program, which this one does not bring "
                    "(docs/how-to/custom-layers.md)",
-                   layer.custom);
-  network.refuse(errors::unknown_name, "is the custom layer '{}', but the program brings {}", layer.custom,
+                   name);
+  network.refuse(errors::unknown_name, "is the custom layer '{}', but the program brings {}", name,
                  fmt::join(names, ", "));
 }
 
@@ -141,9 +141,9 @@ class Statement {
 
 }  // namespace
 
-void append_custom(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Custom::append_to(GrowingChain& network, const LayerOptions& options) const {
   const CustomLayer& own = layer_of_program(network, layer);
-  require_settings(network, own, layer.settings);
+  require_settings(network, own, settings);
   const LayerInput place = network.input();
   const BlockTypes types = network.types();
   const DType compute = types.compute(place.layer, own.name());
@@ -152,8 +152,8 @@ void append_custom(GrowingChain& network, const LayerOptions& layer) {
                                .type = types.input_of(compute),
                                .compute = compute,
                                .gradient = types.gradient(compute),
-                               .outputs = layer.outputs,
-                               .settings = layer.settings};
+                               .outputs = options.outputs,
+                               .settings = settings};
   CustomBlock made = own.make(input);
   const GridShape output = Statement(network, own, input, made).checked();
   network.append(std::move(made.block), output, made.shape.size() - 1);

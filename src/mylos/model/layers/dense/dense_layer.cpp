@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "mylos/base/errors/datasets.hpp"
+#include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 
 namespace mylos {
 
-void append_dense(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Dense::append_to(GrowingChain& network, const LayerOptions& layer) const {
   DenseOptions options;
   options.inputs = network.input().grid.columns();
   options.outputs = network.outputs_or_targets(layer.outputs);
@@ -17,7 +17,7 @@ void append_dense(GrowingChain& network, const LayerOptions& layer) {
   }
   network.set_product(options, layer, "linear");
   const std::int64_t outputs = options.outputs;
-  network.append(std::make_unique<Dense>(std::move(options)), {.channels = outputs}, 0);
+  network.append(std::make_unique<mylos::Dense>(std::move(options)), {.channels = outputs}, 0);
 }
 
 }  // namespace mylos

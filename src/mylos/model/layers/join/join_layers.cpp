@@ -1,7 +1,7 @@
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/join/gated_add.hpp"
 #include "mylos/model/layers/join/join.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -20,14 +20,15 @@ LayerOutput joined_to(GrowingChain& network, const LayerOptions& layer, JoinType
   return from;
 }
 
-void append_join(GrowingChain& network, const LayerOptions& layer, JoinType join, const LayerOutput& from,
+void append_join(GrowingChain& network, JoinType join, bool skip_first, const LayerOutput& from,
                  const GridShape& output) {
   const LayerInput input = network.input();
   const BlockTypes types = network.types();
-  const DType type = types.compute(input.layer, name_of(layer.kind));
+  const DType type = types.compute(
+      input.layer, join == JoinType::add ? kinds::Add::traits.name : kinds::Concat::traits.name);
   network.append(std::make_unique<Join>(JoinOptions{.name = input.layer,
                                                     .join = join,
-                                                    .skip_first = layer.skip_first,
+                                                    .skip_first = skip_first,
                                                     .points = input.grid.points(),
                                                     .channels = input.grid.channels,
                                                     .skip_channels = from.grid.channels,
@@ -39,22 +40,22 @@ void append_join(GrowingChain& network, const LayerOptions& layer, JoinType join
 
 }  // namespace
 
-void append_addition(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Add::append_to(GrowingChain& network, const LayerOptions& layer) const {
   const LayerInput input = network.input();
   const LayerOutput from = joined_to(network, layer, JoinType::add);
-  if (!layer.gated) return append_join(network, layer, JoinType::add, from, input.grid);
+  if (!gated) return append_join(network, JoinType::add, false, from, input.grid);
   GatedAddOptions options;
-  network.types().set(options, input.layer, name_of(layer.kind));
+  network.types().set(options, input.layer, traits.name);
   options.grid = input.grid;
   options.skip_type = from.type;
   network.append(std::make_unique<GatedAdd>(std::move(options)), input.grid, input.axes, from.boundary);
 }
 
-void append_concatenation(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Concat::append_to(GrowingChain& network, const LayerOptions& layer) const {
   const LayerOutput from = joined_to(network, layer, JoinType::concat);
   GridShape output = network.input().grid;
   output.channels += from.grid.channels;
-  append_join(network, layer, JoinType::concat, from, output);
+  append_join(network, JoinType::concat, skip_first, from, output);
   check_grid(output, fmt::format("model.layers: layer '{}'", network.name()).c_str());
 }
 

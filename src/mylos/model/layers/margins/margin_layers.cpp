@@ -4,20 +4,20 @@
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/block/layer_input.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
+#include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/margins/margin_block.hpp"
 
 namespace mylos {
 namespace {
 
 /// Each margin is rounded to whole points; halves go to the even number.
-MarginShape padded_by(const LayerOptions& layer, const LayerInput& input) {
+MarginShape padded_by(const std::vector<double>& margins, const LayerInput& input) {
   MarginShape shape;
   shape.inner = require_grid(input, "pads");
-  if (layer.margin.empty())
+  if (margins.empty())
     fail_input(errors::missing_key, "model.layers: layer '{}' needs 'margin', the width of its margins",
                input.layer);
-  const std::array<double, 3> margin = along_axes(layer.margin, 0, input, "margin");
+  const std::array<double, 3> margin = along_axes(margins, 0, input, "margin");
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t points = shape.inner.extent[axis];
     shape.before[axis] =
@@ -46,28 +46,28 @@ MarginShape cropped_to(const LayerInput& input, const std::string& like, const G
   return checked(shape, input, "crop");
 }
 
-void append_margins(GrowingChain& network, const LayerOptions& layer, MarginChange change,
+void append_margins(GrowingChain& network, std::string_view kind, MarginChange change,
                     const MarginShape& shape) {
   auto block = std::make_unique<MarginBlock>(
       MarginOptions{.name = network.name(),
                     .change = change,
                     .shape = shape,
-                    .type = network.types().without_weights(network.name(), name_of(layer.kind))});
+                    .type = network.types().without_weights(network.name(), kind)});
   const GridShape output = block->output();
   network.append(std::move(block), output);
 }
 
 }  // namespace
 
-void append_padding(GrowingChain& network, const LayerOptions& layer) {
-  append_margins(network, layer, MarginChange::pad, padded_by(layer, network.input()));
+void kinds::Pad::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
+  append_margins(network, traits.name, MarginChange::pad, padded_by(margin, network.input()));
 }
 
-void append_crop(GrowingChain& network, const LayerOptions& layer) {
-  if (layer.like.empty()) network.refuse(errors::missing_key, "needs 'like', the layer whose grid it takes");
-  const LayerOutput& target = network.output_of(layer.like, "takes the grid of");
-  if (target.axes == 0) network.refuse(errors::bad_layer, "'{}' gives a vector, not a grid", layer.like);
-  append_margins(network, layer, MarginChange::crop, cropped_to(network.input(), layer.like, target.grid));
+void kinds::Crop::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
+  if (like.empty()) network.refuse(errors::missing_key, "needs 'like', the layer whose grid it takes");
+  const LayerOutput& target = network.output_of(like, "takes the grid of");
+  if (target.axes == 0) network.refuse(errors::bad_layer, "'{}' gives a vector, not a grid", like);
+  append_margins(network, traits.name, MarginChange::crop, cropped_to(network.input(), like, target.grid));
 }
 
 }  // namespace mylos

@@ -5,7 +5,6 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/kernels/norm/group_norm.hpp"
 #include "mylos/model/block/layer_input.hpp"
-#include "mylos/model/layers/layer_kinds.hpp"
 #include "mylos/model/layers/norm/batch_norm_block.hpp"
 #include "mylos/model/layers/norm/group_norm_block.hpp"
 #include "mylos/model/layers/norm/norm_block.hpp"
@@ -63,12 +62,13 @@ std::unique_ptr<Block> norm_of(const LayerOptions& layer, const std::string& nam
 }  // namespace
 
 void append_norm(GrowingChain& network, const LayerOptions& layer) {
-  const std::string name = layer.kind == LayerKind::norm ? network.name() : network.name() + ".norm";
+  const std::string name =
+      std::holds_alternative<kinds::Norm>(layer.kind) ? network.name() : network.name() + ".norm";
   const LayerInput input = network.input();
   network.append(norm_of(layer, name, input, network.types()), input.grid);
 }
 
-void require_norm(GrowingChain& network, const LayerOptions& layer) {
+void kinds::Norm::append_to(GrowingChain& network, const LayerOptions& layer) const {
   if (layer.norm == NormType::none) network.refuse(errors::missing_key, "needs a 'norm'");
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mylos/model/layers/layer_kind.hpp"
+
+namespace mylos::kinds {
+
+/// The grid with zeros around it.
+struct Pad {
+  std::vector<double> margin = {};  // points at both ends per point of the grid, by axis; one: of all
+
+  static constexpr LayerTraits traits{
+      .name = "pad", .meaning = "the grid with zeros around it", .needs_grid = true, .keeps_channels = true};
+  static constexpr auto keys() {
+    return std::tuple(LayerKey<Pad, std::vector<double>>{
+        "margin", &Pad::margin,
+        "Points of zeros added at both ends of an axis, per point of the grid: 0.25 adds 16 at both ends of "
+        "64. Required.",
+        "", 0, 1});
+  }
+  void append_to(GrowingChain& network, const LayerOptions& layer) const;
+
+  bool operator==(const Pad&) const = default;
+};
+
+/// The middle of the grid.
+struct Crop {
+  std::string like = {};  // the layer whose grid the result has; "input": the network's input
+
+  static constexpr LayerTraits traits{
+      .name = "crop", .meaning = "the middle of the grid", .needs_grid = true, .keeps_channels = true};
+  static constexpr auto keys() {
+    return std::tuple(LayerKey<Crop, std::string>{
+        "like", &Crop::like,
+        "The earlier layer whose grid the result has; the crop takes the middle of its input. \"input\": the "
+        "network's input. Required."});
+  }
+  void append_to(GrowingChain& network, const LayerOptions& layer) const;
+
+  bool operator==(const Crop&) const = default;
+};
+
+}  // namespace mylos::kinds
