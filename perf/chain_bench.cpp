@@ -93,7 +93,7 @@ ModelOptions operator_of(const std::string& name) {
       points > 4096 || (std::string(kind) != "fno" && std::string(kind) != "spectral"))
     fail_input(errors::bad_argument, "\"{}\" is not one of residual, unet, fno-64-12, spectral-64-12", name);
   ModelOptions model;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   if (std::string(kind) == "fno") {
     model.type = ModelType::fno;
     model.shape = {points, points, 1};
@@ -161,7 +161,7 @@ class ConvolutionalNetwork final : public StepSubject {
       model.shape = {64, 64, 3};
       model.outputs = 64 * 64;
       model.chain = unet();
-      model.loss = LossType::mse;
+      model.loss = losses::Mse{};
       options_.data.batch = 16;
     } else {
       model = operator_of(network);

@@ -36,7 +36,7 @@ Options options_for(DType type) {
   options.model.inputs = widths[0];
   options.model.hidden.assign(std::begin(widths) + 1, std::end(widths) - 1);
   options.model.outputs = *std::rbegin(widths);
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.precision.compute = type;
   return options;
 }

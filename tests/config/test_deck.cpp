@@ -135,7 +135,7 @@ gemm = "kokkos"
   model.activation = Activation::silu;
   model.norm = NormType::layernorm;
   model.dropout = 0.5;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.inputs = 7;
   model.outputs = 2;
   const ScalerOptions scaler{

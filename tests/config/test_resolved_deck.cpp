@@ -36,7 +36,7 @@ class Draw {
                one_of<NormType>(2),
                integer(0, 1) == 0,
                fraction(),
-               one_of<LossType>(8),
+               kind_at<Loss>(static_cast<std::size_t>(integer(0, 7))),
                integer(0, 1 << 28),
                integer(0, 1 << 28),
                integer(0, 1) == 0,
@@ -49,10 +49,11 @@ class Draw {
                true,
                {},
                true};
-    if (o.model.loss == LossType::huber) o.model.huber_delta = positive(1e-3, 100);
-    if (o.model.loss == LossType::cross_entropy) {
-      o.model.label_smoothing = fraction();
-      o.model.class_weights = {positive(1e-3, 100), positive(1e-3, 100)};
+    if (auto* huber = std::get_if<losses::Huber>(&o.model.loss)) huber->delta = positive(1e-3, 100);
+    if (std::holds_alternative<losses::CrossEntropy>(o.model.loss)) {
+      const double smoothing = fraction();
+      o.model.loss = losses::CrossEntropy{.label_smoothing = smoothing,
+                                          .class_weights = {positive(1e-3, 100), positive(1e-3, 100)}};
     }
     const bool is_transformer = integer(0, 1) == 0;
     if (is_transformer) {

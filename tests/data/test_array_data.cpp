@@ -46,7 +46,7 @@ class ArrayDataTest : public testing::Test {
     options.data.arrays.constants = {"/mask"};
     options.data.arrays.axes = {"time", "y", "x"};
     options.data.arrays.history = history;
-    options.model.loss = LossType::mse;
+    options.model.loss = losses::Mse{};
   }
 
   /// Doubles, as a solver writes them.

@@ -31,7 +31,7 @@ inline ModelOptions perceptron_options(NormType norm = NormType::none) {
   model.outputs = 4;
   model.hidden = {11, 9};
   model.norm = norm;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   return model;
 }
 

@@ -18,7 +18,7 @@
 namespace mylos::test {
 
 /// A perceptron of 6 inputs and 4 outputs.
-inline Options vector_options(DType compute, LossType loss = LossType::mse) {
+inline Options vector_options(DType compute, Loss loss = losses::Mse{}) {
   Options options;
   options.run.steps = 10;
   options.model = perceptron_options();
@@ -35,7 +35,7 @@ inline Options grid_options(DType compute) {
   options.model.shape = options.data.shape = {4, 5, 2};
   options.model.inputs = 40;
   options.model.outputs = 60;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.model.chain = {{.kind = kinds::Conv{.kernel = {3}},
                           .outputs = 24,
                           .norm = NormType::batchnorm,

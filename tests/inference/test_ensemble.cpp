@@ -92,7 +92,7 @@ TEST_F(EnsembleTest, MeanAndDeviationAreThoseOfTheMembers) {
 
 TEST_F(EnsembleTest, MembersWithDeviationsAreAMixture) {
   for (int i = 0; i < 3; ++i) {
-    Options options = test::vector_options(DType::fp32, LossType::gaussian);
+    Options options = test::vector_options(DType::fp32, losses::Gaussian{});
     options.model.hidden = {11 + 3 * i, 9};
     const StoredModel stored(ranks, path(i), options, true);
   }
@@ -169,7 +169,7 @@ TEST_F(EnsembleTest, RefusesMembersOfOtherTasks) {
   other.model.inputs = 5;
   { const StoredModel five(ranks, path(2), other, false); }
   EXPECT_TRUE(refused(errors::model_mismatch, {path(2), "inputs", "[5]", "[6]"}, paths(3)));
-  other = test::vector_options(DType::fp32, LossType::cross_entropy);
+  other = test::vector_options(DType::fp32, losses::CrossEntropy{});
   { const StoredModel classes(ranks, path(2), other, false); }
   EXPECT_TRUE(refused(errors::model_mismatch, {path(2), "probabilities", "targets"}, paths(3)));
   EXPECT_TRUE(refused(errors::no_such_file, {path(7)}, {path(0), path(7)}));

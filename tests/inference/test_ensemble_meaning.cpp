@@ -20,7 +20,7 @@ StoredNetwork member(const std::string& path) {
   network.path = path;
   network.options.model.type = ModelType::mlp;
   network.options.model.hidden = {24, 8};
-  network.options.model.loss = LossType::mse;
+  network.options.model.loss = losses::Mse{};
   network.options.data.train = DataFiles("train.h5");
   network.training.identity = "0123";
   network.training.normalizer.targets = {{1, 2}, {3, 4}};
@@ -66,7 +66,7 @@ TEST(EnsembleMeaning, TheMessageSaysWhichMemberDiffersInWhat) {
         other.options.model.hidden = {24, 9};
       },
       errors::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
-  require_refused([](StoredNetwork& other) { other.options.model.loss = LossType::l1; },
+  require_refused([](StoredNetwork& other) { other.options.model.loss = losses::L1{}; },
                   errors::model_mismatch, "model.loss is \"l1\", not \"mse\"");
   require_refused(
       [](StoredNetwork& other) {

@@ -27,7 +27,7 @@ Options table_options() {
   options.model.outputs = targets;
   options.model.hidden = {8};
   options.model.dropout = 0.25;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.precision.compute = DType::fp32;
   return options;
 }

@@ -18,7 +18,7 @@ constexpr std::int64_t samples = 40;
 
 class ModelBounds : public testing::Test {
  protected:
-  void write(LossType loss, const std::optional<ConformalCalibration>& calibration) {
+  void write(Loss loss, const std::optional<ConformalCalibration>& calibration) {
     Options options = test::vector_options(DType::bf16, loss);
     if (testing_support::has_tiles())
       options.kernels.gemm = GemmChoice::tiles;  // oneDNN allocates at every call
@@ -47,7 +47,7 @@ class ModelBounds : public testing::Test {
 };
 
 TEST_F(ModelBounds, AreMeanAndQuantileOfAnyArray) {
-  write(LossType::mse, calibration(ConformalScore::absolute));
+  write(losses::Mse{}, calibration(ConformalScore::absolute));
   for (const std::int64_t piece : {std::int64_t{0}, std::int64_t{7}}) {
     Model model(file, {.max_samples = piece});
     EXPECT_EQ(model.coverage(), 0.9);
@@ -75,7 +75,7 @@ TEST_F(ModelBounds, AreMeanAndQuantileOfAnyArray) {
 }
 
 TEST_F(ModelBounds, OfScaledScoresGrowWithTheDeviation) {
-  write(LossType::gaussian, calibration(ConformalScore::scaled));
+  write(losses::Gaussian{}, calibration(ConformalScore::scaled));
   Model model(file, {.max_samples = 7});
   EXPECT_TRUE(model.has_deviations());
   StridedArray<double> x({samples, 6}, {1, 0}, 1);
@@ -107,7 +107,7 @@ TEST_F(ModelBounds, OfScaledScoresGrowWithTheDeviation) {
 
 TEST_F(ModelBounds, TakeTheMemoryThatIsStatedAndNoneInACall) {
   for (const ConformalScore score : {ConformalScore::absolute, ConformalScore::scaled}) {
-    write(score == ConformalScore::scaled ? LossType::gaussian : LossType::mse, calibration(score));
+    write(score == ConformalScore::scaled ? Loss(losses::Gaussian{}) : losses::Mse{}, calibration(score));
     const InferenceBytes stated = Model::memory_of(file, {.max_samples = 16});
     const AllocationsByLabel allocations;
     Model model(file, {.max_samples = 16});
@@ -128,7 +128,7 @@ TEST_F(ModelBounds, TakeTheMemoryThatIsStatedAndNoneInACall) {
 }
 
 TEST_F(ModelBounds, RefuseWhatTheFileDoesNotHave) {
-  write(LossType::mse, {});
+  write(losses::Mse{}, {});
   Model model(file);
   StridedArray<float> x({samples, 6}, {1, 0}, 1);
   StridedArray<float> y({samples, 4}, {1, 0}, 1);
@@ -142,7 +142,7 @@ TEST_F(ModelBounds, RefuseWhatTheFileDoesNotHave) {
       refused(errors::missing_dataset, "mylos calibrate", {.mean = y.array(), .upper = other.array()}));
   EXPECT_TRUE(refused(errors::missing_dataset, "gaussian", {.mean = y.array(), .deviation = other.array()}));
   EXPECT_TRUE(refused(errors::bad_call, "neither", {.mean = y.array()}));
-  write(LossType::mse, calibration(ConformalScore::absolute));
+  write(losses::Mse{}, calibration(ConformalScore::absolute));
   Model calibrated(file);
   EXPECT_TRUE(test::refuses(errors::bad_call, {"y and lower overlap"}, [&] {
     calibrated.infer_uncertain(exec, x.const_array(), {.mean = y.array(), .lower = y.array()});

@@ -31,7 +31,7 @@ Options table_options() {
   options.model.inputs = columns;
   options.model.outputs = targets;
   options.model.hidden = {8};
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.precision.compute = DType::bf16;
   return options;
 }

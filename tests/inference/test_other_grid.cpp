@@ -41,7 +41,7 @@ Options options_of(ModelOptions model, DType compute, const Shape& shape) {
   options.run.steps = 10;
   model.shape = shape;
   model.inputs = product_of(shape);
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   options.model = expand_short_form(std::move(model));
   options.data.shape = shape;
   options.precision.compute = compute;

@@ -133,7 +133,7 @@ TEST_F(PublicModel, UnitsOfTheNetworkAreNeitherScaledNorInterpreted) {
   StoredModel scaled(ranks, file, test::vector_options(DType::bf16), true);
   Model model(file);
   expect_for_all_elements(model, scaled, {5, 6}, {5, 4}, Units::network);
-  for (const LossType loss : {LossType::cross_entropy, LossType::binary_cross_entropy}) {
+  for (const Loss& loss : std::vector<Loss>{losses::CrossEntropy{}, losses::BinaryCrossEntropy{}}) {
     StoredModel classifier(ranks, file, test::vector_options(DType::fp32, loss), false);
     Model classes(file);
     expect_predicted<float, float>(classes, classifier, {5, 6}, {5, 4}, Units::data);

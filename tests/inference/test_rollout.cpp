@@ -63,7 +63,7 @@ class RolloutTest : public testing::Test {
     ModelOptions model;
     model.inputs = model.outputs = 2;
     model.hidden = {5};
-    model.loss = LossType::mse;
+    model.loss = losses::Mse{};
     PrecisionOptions precision;
     precision.compute = DType::fp32;
     trained.emplace(make_chain(model, precision, 1, false), *engines, rows, 1 << 20, 1);

@@ -55,7 +55,7 @@ inline std::function<std::vector<float>(const std::string&)> weights_of(const Ch
 inline ModelOptions plane_model() {
   ModelOptions model;
   model.type = ModelType::chain;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.shape = {6, 8, 2};
   model.inputs = 96;
   model.outputs = 144;

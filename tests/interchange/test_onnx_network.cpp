@@ -75,7 +75,7 @@ std::multiset<std::string> operators_of(const OnnxGraph& graph) {
 ModelOptions mlp(NormType norm = NormType::none) {
   ModelOptions model;
   model.type = ModelType::mlp;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.inputs = 3;
   model.outputs = 2;
   model.hidden = {4};
@@ -98,7 +98,7 @@ ModelOptions gpt(PositionType positions) {
 ModelOptions fourier_operator() {
   ModelOptions model;
   model.type = ModelType::fno;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.activation = Activation::gelu;
   model.shape = {8, 9, 3};
   model.inputs = 216;

@@ -15,7 +15,7 @@ using test::network_of;
 using test::plane_model;
 using test::weights_of;
 
-ModelOptions mlp(LossType loss = LossType::mse) {
+ModelOptions mlp(Loss loss = losses::Mse{}) {
   ModelOptions model;
   model.type = ModelType::mlp;
   model.loss = loss;
@@ -56,11 +56,11 @@ TEST(SourceNetworkOf, ScalingIsFirstAndUnitsAreLast) {
 }
 
 TEST(SourceNetworkOf, LossesDecideWhatOutputsAre) {
-  const auto last = [](LossType loss) { return source_of(network_of(mlp(loss))).operations.back().kind; };
-  EXPECT_TRUE(std::holds_alternative<SourceSoftmax>(last(LossType::cross_entropy)));
-  EXPECT_TRUE(std::holds_alternative<SourceSigmoid>(last(LossType::binary_cross_entropy)));
-  EXPECT_TRUE(std::holds_alternative<SourceGaussian>(last(LossType::gaussian)));
-  EXPECT_TRUE(std::holds_alternative<SourceLinear>(last(LossType::mse)));
+  const auto last = [](Loss loss) { return source_of(network_of(mlp(loss))).operations.back().kind; };
+  EXPECT_TRUE(std::holds_alternative<SourceSoftmax>(last(losses::CrossEntropy{})));
+  EXPECT_TRUE(std::holds_alternative<SourceSigmoid>(last(losses::BinaryCrossEntropy{})));
+  EXPECT_TRUE(std::holds_alternative<SourceGaussian>(last(losses::Gaussian{})));
+  EXPECT_TRUE(std::holds_alternative<SourceLinear>(last(losses::Mse{})));
 }
 
 TEST(SourceNetworkOf, LayersOnGridsAreRefusedByName) {

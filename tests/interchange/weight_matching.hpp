@@ -15,7 +15,7 @@ using Tensors = std::vector<TheirTensor>;
 inline ModelOptions grid_model(std::vector<LayerOptions> layers) {
   ModelOptions model;
   model.type = ModelType::chain;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.shape = {6, 4, 2};
   model.inputs = 48;
   model.chain = std::move(layers);

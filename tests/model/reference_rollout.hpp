@@ -65,7 +65,7 @@ inline RolloutOptions rollout_options(const RolloutCase& of) {
 
 inline ModelOptions rollout_model(const RolloutCase& of) {
   ModelOptions model;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.inputs = rollout_points * inputs_of_point;
   model.outputs = rollout_points * states;
   model.activation = Activation::tanh;

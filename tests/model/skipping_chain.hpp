@@ -5,7 +5,7 @@
 #include "mylos/model/layers/activation/activation_block.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
 #include "mylos/model/layers/join/join.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 
 namespace mylos::test {
 

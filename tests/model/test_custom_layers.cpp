@@ -35,7 +35,7 @@ ModelOptions network_of(CustomLayers layers) {
                                  moved,
                                  {.kind = kinds::Add{}, .name = "sum", .skip_from = "lift"},
                                  conv("head", 1, {1})});
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.custom_layers = std::move(layers);
   return model;
 }

@@ -10,7 +10,7 @@
 
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::field_norm_test {
@@ -85,7 +85,7 @@ TEST(FieldNorm, RefusesWhatItCannotCompute) {
   refuses(plane(2, 2, Derivative::spectral, weights_of({2, 2}, {1, 0, 1, 2})), errors::keys_conflict,
           "areas.h5: array /area has weights of 0");
   ModelOptions model;
-  model.loss = LossType::relative_h1;
+  model.loss = losses::RelativeH1{};
   EXPECT_TRUE(test::refuses(errors::keys_conflict,
                             {"the outputs are a vector of 12 numbers; use \"relative_l2\""},
                             [&] { (void)make_loss(model, {.numbers = 12}); }));

@@ -143,7 +143,7 @@ ModelOptions stepper(std::int64_t channels) {
   LayerOptions first = conv("first", 4, {3});
   first.activation = Activation::gelu;
   ModelOptions model = model_on({4, 6, 2}, 24 * channels, {first, conv("head", channels, {3})});
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.residual = true;
   return model;
 }
@@ -174,7 +174,7 @@ TEST(Network, ThatIsResidualGivesTheSameBitsWhateverIsComputedAgain) {
 
 ModelOptions sure(const std::vector<LayerOptions>& layers, std::int64_t outputs) {
   ModelOptions model = model_on({4, 6, 2}, outputs, layers);
-  model.loss = LossType::gaussian;
+  model.loss = losses::Gaussian{};
   return model;
 }
 

@@ -37,7 +37,7 @@ ModelOptions operator_network() {
 
 TEST(OperatorLayers, HaveTheGridsOfTheirMargins) {
   ModelOptions model = operator_network();
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   const Chain chain = make_network(model, {}, 1, false);
   std::vector<std::string> blocks;
   for (std::size_t i = 0; i < chain.blocks.size(); ++i)
@@ -57,7 +57,7 @@ TEST(OperatorLayers, HaveTheGridsOfTheirMargins) {
 
 TEST(OperatorLayers, GiveTheSameBitsWhateverIsComputedAgain) {
   ModelOptions model = operator_network();
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   test::expect_equal_bits_in_all_types(model, {{"sum", DType::fp32}, {"lift", DType::fp32}});
 }
 

@@ -247,7 +247,7 @@ TEST(RolloutChains, RefuseNetworksThatCannotReadTheirOutputs) {
   };
   const FeedbackMap map = test::rollout_map(2, false);
   ModelOptions labels = test::rollout_model({});
-  labels.loss = LossType::cross_entropy;
+  labels.loss = losses::CrossEntropy{};
   EXPECT_TRUE(refuses(labels, map, errors::keys_conflict, "labels"));
   EXPECT_TRUE(refuses(test::rollout_model({}), {}, errors::keys_conflict, "data.arrays"));
   ModelOptions wide = test::rollout_model({});

@@ -20,7 +20,7 @@ ModelOptions short_form(ModelType type, std::vector<std::int64_t> channels) {
   model.inputs = 768;
   model.outputs = type == ModelType::unet ? 512 : 10;
   model.fields = 2;
-  if (type == ModelType::unet) model.loss = LossType::mse;
+  if (type == ModelType::unet) model.loss = losses::Mse{};
   return model;
 }
 
@@ -128,7 +128,7 @@ TEST(ShortForms, ThatAreResidualEndInTheSumWithTheirInput) {
   ModelOptions mlp;
   mlp.hidden = {8};
   mlp.inputs = mlp.outputs = 5;
-  mlp.loss = LossType::mse;
+  mlp.loss = losses::Mse{};
   mlp.residual = true;
   const Chain of_mlp = chain_of(mlp);
   EXPECT_EQ(of_mlp.signature(2).name, "residual");
@@ -144,7 +144,7 @@ ModelOptions fourier_operator() {
   model.modes = {8, 6};
   model.width = 10;
   model.blocks = 3;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   model.outputs = 512;
   return model;
 }

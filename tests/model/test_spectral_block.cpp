@@ -13,7 +13,7 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 
 namespace mylos::spectral_block_test {
 

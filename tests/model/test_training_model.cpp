@@ -28,7 +28,7 @@ struct Network {
   Activation activation = Activation::gelu;
   NormType norm = NormType::none;
   double dropout = 0;
-  LossType loss = LossType::cross_entropy;
+  Loss loss = losses::CrossEntropy{};
   DType compute = DType::fp32;
   std::vector<PrecisionRule> rules = {};
   bool accumulates = false;
@@ -108,10 +108,10 @@ class ModelTest : public testing::Test {
     return x;
   }
   [[nodiscard]] double reference_loss() const {
-    switch (model->chain().loss()) {
-      case LossType::cross_entropy:
+    switch (model->chain().loss().prediction) {
+      case Prediction::classes:
         return test::cross_entropy(reference_output(), labels);
-      case LossType::gaussian:
+      case Prediction::distributions:
         return gaussian_likelihood_of(reference_output());
       default:
         return test::squared_error(reference_output(), targets, 4);
@@ -137,7 +137,7 @@ class ModelTest : public testing::Test {
             .training = training};
   }
   [[nodiscard]] Truth truth(std::int64_t first_row = 0) const {
-    if (model->chain().loss() != LossType::cross_entropy) {
+    if (model->chain().loss().prediction != Prediction::classes) {
       return {.targets = reinterpret_cast<const float*>(targets_arena.data()) + first_row * 4};
     }
     return {.labels = reinterpret_cast<const std::int32_t*>(labels_arena.data()) + first_row};
@@ -198,7 +198,8 @@ TEST_F(ModelTest, FloatGradientsAgreeWithDifferencesWithinTheirRoundings) {
        {Activation::none, Activation::gelu, Activation::tanh, Activation::silu}) {
     for (const NormType norm : {NormType::none, NormType::layernorm}) {
       for (const double dropout : {0.0, 0.25}) {
-        for (const LossType loss : {LossType::cross_entropy, LossType::mse, LossType::gaussian}) {
+        for (const Loss& loss :
+             std::vector<Loss>{losses::CrossEntropy{}, losses::Mse{}, losses::Gaussian{}}) {
           build({.activation = activation, .norm = norm, .dropout = dropout, .loss = loss});
           run_step();
           expect_gradients(float_error, float_error);
@@ -220,7 +221,7 @@ TEST_F(ModelTest, ReluGradientsAgreeAwayFromTheKinks) {
 }
 
 TEST_F(ModelTest, WithoutHiddenLayersItIsLinearRegression) {
-  build({.hidden = {}, .loss = LossType::mse});
+  build({.hidden = {}, .loss = losses::Mse{}});
   run_step();
   expect_gradients(float_error, float_error);
 }
@@ -234,7 +235,7 @@ constexpr double roundings = 4 * 2 + 2;
 
 TEST_F(ModelTest, SixteenBitGradientsStayWithinTheirRoundings) {
   for (const NormType norm : {NormType::none, NormType::layernorm}) {
-    for (const LossType loss : {LossType::cross_entropy, LossType::mse, LossType::gaussian}) {
+    for (const Loss& loss : std::vector<Loss>{losses::CrossEntropy{}, losses::Mse{}, losses::Gaussian{}}) {
       build({.norm = norm, .dropout = 0.25, .loss = loss, .compute = DType::bf16});
       run_step();
       expect_gradients(roundings * unit_roundoff<bfloat16>, roundings * unit_roundoff<bfloat16>);

@@ -73,7 +73,10 @@ inline std::vector<MemoryCase> memory_cases() {
       with("sgd", mlp, [](Options& o) { o.optimizer.type = OptimizerType::sgd; }),
       with("average", mlp, [](Options& o) { o.optimizer.average = 0.99; }),
       with("health", mlp, [](Options& o) { o.health.every = 1; }),
-      with("class weights", mlp, [](Options& o) { o.model.class_weights.assign(classes, 0.5); }),
+      with("class weights", mlp,
+           [](Options& o) {
+             o.model.loss = losses::CrossEntropy{.class_weights = std::vector<double>(classes, 0.5)};
+           }),
       with("statistics", small_grid(DType::bf16), none),
       with("transforms", small_waves(DType::bf16), none),
       with("sharded state", mlp, [](Options& o) { o.optimizer.shard = Shard::state; }),

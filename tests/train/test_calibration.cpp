@@ -94,7 +94,7 @@ TEST_P(Calibrated, TimesArePositiveAndThoseOfTheShape) {
   for (const bool is_gpt : {false, true}) {
     for (const std::int64_t micro_batch : {0, 8}) {
       Options options = is_gpt ? deep_gpt(GetParam(), 3) : small_options(GetParam());
-      if (!is_gpt) options.model.loss = LossType::mse;
+      if (!is_gpt) options.model.loss = losses::Mse{};
       options.data.micro_batch = micro_batch;
       const Machine machine(options);
       const MemoryStatement statement = machine.statement();

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "mylos/model/network/mlp.hpp"
 
 namespace mylos::crps_test {
@@ -29,7 +29,7 @@ Chain network() {
   ModelOptions model;
   model.inputs = 3;
   model.outputs = 2;
-  model.loss = LossType::gaussian;
+  model.loss = losses::Gaussian{};
   return make_mlp(model, {}, 1, false);
 }
 
@@ -76,7 +76,7 @@ TEST(CrpsMeasure, OfAllRanksIsTheMeanOfTheirScoresAndNaNWhereOneHasNone) {
 
 TEST(CrpsMeasure, CountsPointsByTheirWeights) {
   ModelOptions model;
-  model.loss = LossType::gaussian;
+  model.loss = losses::Gaussian{};
   model.point_weights = std::make_shared<PointWeights>(PointWeights{"test", {3}, {0, 1, 2}});
   Chain chain = network();
   const SampleShape field{{.extent = {1, 1, 3}, .channels = 4}, 1};

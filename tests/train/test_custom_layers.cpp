@@ -127,7 +127,7 @@ TEST(CustomLossTraining, IsThatOfTheOwnLoop) {
   for (const DType type : {DType::fp32, DType::bf16}) {
     Options options = online_options(type);
     options.optimizer.clip_norm = 0;
-    options.model.loss = LossType::custom;
+    options.model.loss = losses::Custom{};
     OnlineTrainer own(options, MPI_COMM_WORLD, OnlineOptions{.reduction = LossReduction::mean});
     options.model.custom_loss = std::make_shared<test::LogCosh>();
     OnlineTrainer online(options, MPI_COMM_WORLD);
@@ -155,7 +155,7 @@ TEST(CustomLossTraining, IsThatOfTheOwnLoop) {
 
 TEST(CustomLossTraining, IsRefusedWhereNoProgramBringsIt) {
   Options options = online_options();
-  options.model.loss = LossType::custom;
+  options.model.loss = losses::Custom{};
   OnlineTrainer online(options, MPI_COMM_WORLD);
   const Samples samples(0, 0, most);
   expect_error([&] { online.step(samples.inputs, samples.targets); }, errors::unknown_name, {"\"custom\""});

@@ -59,7 +59,7 @@ double unexplained(DType compute, ScalerMode mode) {
   options.precision.scaler.mode = mode;
   options.precision.scaler.initial_scale = 16777216;
   options.model.hidden = {};
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.optimizer.lr = 0.03;
   options.optimizer.epsilon = 1e-14;
   options.optimizer.weight_decay = 0;

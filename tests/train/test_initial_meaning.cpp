@@ -73,7 +73,7 @@ TEST(InitialMeaning, OfAnMlpIsWhereItsNormStands) {
 TEST(InitialMeaning, OfALastLayerIsWhetherTheInputIsAdded) {
   Options file = mlp();
   Options here = mlp();
-  file.model.loss = here.model.loss = LossType::mse;
+  file.model.loss = here.model.loss = losses::Mse{};
   file.model.residual = true;
   EXPECT_THAT(differing(file, here, all_of_mlp), ElementsAre("model.residual"));
   EXPECT_THAT(differing(here, file, {{"head", "head"}}), ElementsAre("model.residual"));
@@ -84,7 +84,7 @@ TEST(InitialMeaning, LeavesOutWhatFineTuningChanges) {
   Options file = mlp();
   Options here = mlp();
   here.model.dropout = 0.5;
-  here.model.loss = LossType::mse;
+  here.model.loss = losses::Mse{};
   here.precision.compute = DType::fp16;
   here.optimizer.lr = 7;
   here.data.train = "other.h5";

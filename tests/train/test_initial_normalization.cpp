@@ -15,7 +15,7 @@ class KeptScalings : public testing::Test {
  protected:
   KeptScalings() {
     options.data.normalize = Normalize::standard;
-    options.model.loss = LossType::mse;
+    options.model.loss = losses::Mse{};
     options.model.inputs = 2;
     options.model.outputs = 1;
     here.input_names = {"t", "u"};
@@ -108,7 +108,7 @@ TEST_F(KeptScalings, OfChannelsGoToAnotherGrid) {
 }
 
 TEST_F(KeptScalings, OfClassesAreOfInputsAlone) {
-  options.model.loss = LossType::cross_entropy;
+  options.model.loss = losses::CrossEntropy{};
   const KeptScaling result = kept();
   EXPECT_EQ(result.line, "normalisation: inputs kept from base.h5");
   EXPECT_FALSE(result.given.targets.has_value());

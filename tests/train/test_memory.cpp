@@ -67,8 +67,9 @@ TEST_P(Statement, CountsTheWeightsOfClassesThatATrainerHoldsFromItsStartOn) {
   Options options = small_options(GetParam());
   const auto bytes = [&] { return stated(plan_memory(World(options).problem(plenty)).statement); };
   const std::size_t without = bytes();
-  options.model.class_weights.assign(static_cast<std::size_t>(options.model.outputs), 0.5);
-  EXPECT_EQ(bytes(), without + aligned_bytes(options.model.class_weights.size() * sizeof(float)));
+  const std::vector<double> weights(static_cast<std::size_t>(options.model.outputs), 0.5);
+  options.model.loss = losses::CrossEntropy{.class_weights = weights};
+  EXPECT_EQ(bytes(), without + aligned_bytes(weights.size() * sizeof(float)));
   const AllocationsByLabel allocations;
   const World world(options);
   const MemoryPlan plan = plan_memory(world.problem(plenty));

@@ -143,7 +143,7 @@ TEST(MemoryOfData, RolloutsOfEvaluationsTakeAPieceOfTheNetwork) {
   Options options = small_options(DType::bf16);
   options.model = {};
   options.model.type = ModelType::chain;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.model.chain = {{.kind = kinds::Conv{.kernel = {3}, .padding = {1}}, .outputs = 1}};
   options.data.train = write_arrays(folder / "train.h5", "f['u'] = code(40, 4, 5)");
   options.data.test = write_arrays(folder / "test.h5", "f['u'] = code(12, 4, 5)");

@@ -262,7 +262,7 @@ TEST_P(OnlineTypes, NonFiniteInputsOfOneRankSkipTheStepOnAll) {
 
 TEST(OnlineTrainer, ClassifiesByLabels) {
   Options options = online_options();
-  options.model.loss = LossType::cross_entropy;
+  options.model.loss = losses::CrossEntropy{};
   OnlineTrainer online(options, MPI_COMM_WORLD);
   StepReport report;
   double first = 0;

@@ -103,7 +103,7 @@ Options unet_options(DType compute) {
   Options options = online_options(compute);
   options.model = {};
   options.model.type = ModelType::chain;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.model.inputs = options.model.outputs = points * fields;
   options.model.residual = true;
   options.data.shape = {height, width, fields};
@@ -309,7 +309,7 @@ TEST(OnlineGrids, AConvolutionalNetworkClassifiesByLabels) {
   Options options = online_options();
   options.model = {};
   options.model.type = ModelType::chain;
-  options.model.loss = LossType::cross_entropy;
+  options.model.loss = losses::CrossEntropy{};
   options.model.inputs = points * fields;
   options.model.outputs = 3;
   options.model.shape = {height, width, fields};  // in code, in place of data.shape

@@ -163,7 +163,7 @@ TEST(ThreadNote, IsOfConvolutionsToo) {
   options.model.channels = {16, 32};
   options.model.shape = {16, 16, 1};
   options.model.inputs = options.model.outputs = 256;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.data.batch = 4;
   const auto engines_of = [&](GemmChoice gemm) {
     options.kernels.gemm = gemm;

@@ -96,7 +96,7 @@ TEST_F(SampleDataTest, OnlyNetworksThatEndOnTheGridHaveTargetsScaledByChannel) {
   file.close();
   const auto are_scaled_by_channel = [&](std::vector<LayerOptions> layers) {
     Options options;
-    options.model.loss = LossType::mse;
+    options.model.loss = losses::Mse{};
     options.model.type = ModelType::chain;
     options.model.chain = std::move(layers);
     options.data.train = folder / "grid.h5";
@@ -122,7 +122,7 @@ TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
     return folder / name;
   };
   Options options;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.data.train = write_named("train.h5", {"T", "p"});
   options.data.test = write_named("test.h5", {"p", "T"});
   options.data.batch = 4;
@@ -157,7 +157,7 @@ std::string write_targets(const std::string& path, bool varies) {
 
 TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
   Options options;
-  options.model.loss = LossType::mse;
+  options.model.loss = losses::Mse{};
   options.data.batch = 4;
   options.data.train = write_targets(folder / "varied.h5", true);
   options.data.test = write_targets(folder / "constant.h5", false);

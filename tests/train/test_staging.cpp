@@ -14,7 +14,7 @@ TEST(Staging, BringsInputsAnswersAndTheFirstSamplesPlace) {
   ModelOptions model;
   model.inputs = 2;
   model.outputs = 3;
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   PrecisionOptions precision;
   precision.compute = DType::fp32;
   const Chain chain = make_mlp(model, precision, 1, false);
@@ -90,7 +90,7 @@ TEST(StagedBatches, ABatchIsWholeUntilTheNetworkHasReadIt) {
   ModelOptions model;
   model.inputs = model.outputs = width;
   model.hidden = {};
-  model.loss = LossType::mse;
+  model.loss = losses::Mse{};
   PrecisionOptions precision;
   precision.compute = DType::fp32;
   const Chain chain = make_mlp(model, precision, 1, false);

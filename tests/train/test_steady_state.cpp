@@ -99,7 +99,8 @@ TEST(FirstStep, AllocatesNothingForTheLoss) {
     return std::pair(events.allocations, events.fences);
   };
   const auto without = of_first_step();
-  options.model.class_weights.assign(static_cast<std::size_t>(options.model.outputs), 0.5);
+  options.model.loss = losses::CrossEntropy{
+      .class_weights = std::vector<double>(static_cast<std::size_t>(options.model.outputs), 0.5)};
   EXPECT_EQ(of_first_step(), without);
 }
 

@@ -48,7 +48,7 @@ struct Start {
     options.data.batch = 16;
     options.data.normalize = Normalize::standard;
     options.model.hidden = {24, 16};
-    options.model.loss = LossType::mse;
+    options.model.loss = losses::Mse{};
     options.memory.budget_bytes = budget;
     options.run.steps = 100;
     data = open_run_data(options);

@@ -1,12 +1,10 @@
 // [[model.layers]]: the layers of a network that the deck lists individually (model.type = "chain").
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,10 +41,7 @@ using LayerKind =
                  kinds::Concat, kinds::Branch, kinds::Coordinates, kinds::Pad, kinds::Crop, kinds::Custom>;
 
 /// A row for each kind, in the order of LayerKind.
-inline constexpr auto layer_traits = []<std::size_t... i>(std::index_sequence<i...>) {
-  return std::array{std::variant_alternative_t<i, LayerKind>::traits...};
-}
-(std::make_index_sequence<std::variant_size_v<LayerKind>>());
+inline constexpr auto layer_traits = traits_of_kinds(static_cast<const LayerKind*>(nullptr));
 
 [[nodiscard]] constexpr const LayerTraits& traits_of(const LayerKind& kind) {
   return layer_traits[kind.index()];

@@ -4,62 +4,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <variant>
+
+#include "mylos/model/losses/binary_cross_entropy.hpp"
+#include "mylos/model/losses/cross_entropy.hpp"
+#include "mylos/model/losses/custom.hpp"
+#include "mylos/model/losses/gaussian.hpp"
+#include "mylos/model/losses/huber.hpp"
+#include "mylos/model/losses/l1.hpp"
+#include "mylos/model/losses/mse.hpp"
+#include "mylos/model/losses/relative_h1.hpp"
+#include "mylos/model/losses/relative_l2.hpp"
 
 namespace mylos {
 
-/// What training minimises; docs/reference/formulas.md has the formulas.
-/// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
-/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138). `custom`: the program's (custom_loss.hpp).
-enum class LossType {
-  cross_entropy,
-  mse,
-  l1,
-  huber,
-  relative_l2,
-  relative_h1,
-  gaussian,
-  binary_cross_entropy,
-  custom
-};
+/// The losses, in the order of the manual; docs/reference/formulas.md has the formulas. Each has a header in
+/// include/mylos/model/losses, and its code in src/mylos/model/losses.
+using Loss = std::variant<losses::CrossEntropy, losses::Mse, losses::L1, losses::Huber, losses::RelativeL2,
+                          losses::RelativeH1, losses::Gaussian, losses::BinaryCrossEntropy, losses::Custom>;
 
-/// What the last layer's outputs say about the targets of a sample.
-enum class Prediction {
-  numbers,        // the targets themselves, in the units of training
-  distributions,  // of the same: at each point the means of all channels, then their log variances
-  probabilities,  // logits; the targets are probabilities from 0 to 1
-  classes         // logits, one per class; the target is the number of a class
-};
+/// A row for each loss, in the order of Loss.
+inline constexpr auto loss_traits = traits_of_kinds(static_cast<const Loss*>(nullptr));
 
-/// What is known of a loss without its parameters.
-struct LossTraits {
-  std::string_view name;  // in decks
-  Prediction prediction = Prediction::numbers;
-  bool is_relative = false;      // divides the norm of a sample's error by that of its targets
-  bool has_derivatives = false;  // its norms include the derivatives of fields
-};
-
-/// A row for each loss, in the order of LossType.
-inline constexpr LossTraits loss_traits[] = {
-    {.name = "cross_entropy", .prediction = Prediction::classes},
-    {.name = "mse"},
-    {.name = "l1"},
-    {.name = "huber"},
-    {.name = "relative_l2", .is_relative = true},
-    {.name = "relative_h1", .is_relative = true, .has_derivatives = true},
-    {.name = "gaussian", .prediction = Prediction::distributions},
-    {.name = "binary_cross_entropy", .prediction = Prediction::probabilities},
-    {.name = "custom"}};
-
-[[nodiscard]] constexpr const LossTraits& traits_of(LossType loss) {
-  return loss_traits[static_cast<std::size_t>(loss)];
+[[nodiscard]] constexpr const LossTraits& traits_of(const Loss& loss) {
+  return loss_traits[loss.index()];
 }
 
 /// Returns the name that decks use.
-[[nodiscard]] constexpr std::string_view name_of(LossType loss) {
+[[nodiscard]] constexpr std::string_view name_of(const Loss& loss) {
   return traits_of(loss).name;
 }
 
-[[nodiscard]] constexpr Prediction prediction_of(LossType loss) {
+[[nodiscard]] constexpr Prediction prediction_of(const Loss& loss) {
   return traits_of(loss).prediction;
 }
 

@@ -76,7 +76,7 @@ struct ModelOptions {
   NormType norm = NormType::none;            // mlp: after each hidden layer; gpt: none selects layernorm
   bool norm_first = false;                   // mlp: the norm precedes the activation
   double dropout = 0;                        // probability in [0, 1)
-  LossType loss = LossType::cross_entropy;   // what training minimises
+  Loss loss = losses::CrossEntropy{};        // what training minimises, with its own options
   std::int64_t inputs = 0;                   // features per sample; 0 = from the data
   std::int64_t outputs = 0;                  // classes or targets per sample; 0 = from the data
   bool residual = false;  // adds the input to the output (residual_output.hpp); not for gpt
@@ -116,12 +116,9 @@ struct ModelOptions {
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
 
-  // the loss
-  double huber_delta = 1;                           // huber: where the loss changes from quadratic to linear
-  double label_smoothing = 0;                       // cross_entropy: in [0, 1)
-  std::vector<double> class_weights = {};           // cross_entropy: one per class; empty: all are 1
-  LossPer loss_per = LossPer::sample;               // relative_l2, relative_h1
-  Derivative derivative = Derivative::differences;  // relative_h1
+  // of several losses, and of measures
+  LossPer loss_per = LossPer::sample;                      // relative_l2, relative_h1
+  Derivative derivative = Derivative::differences;         // relative_h1
   std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
   std::shared_ptr<const CustomLoss> custom_loss = {};      // custom: of the program; no key sets it
 

@@ -33,23 +33,28 @@ struct Conv {
                                       .keeps_points = true};
   static constexpr auto keys() {
     return std::tuple(
-        LayerKey<Conv, bool>{"bias", &Conv::bias, "Adds a bias to each channel."},
-        LayerKey<Conv, PerAxis>{"kernel", &Conv::kernel, "Points along each axis.", "1", 1, max_kernel},
-        LayerKey<Conv, PerAxis>{"stride", &Conv::stride, "Distance between two positions of the kernel.", "1",
-                                1, max_kernel},
-        LayerKey<Conv, PerAxis>{"padding", &Conv::padding, "Points added at both edges.",
-                                "(kernel - 1) * dilation / 2", 0, max_kernel},
-        LayerKey<Conv, PerAxis>{"dilation", &Conv::dilation, "Distance between two points of the kernel.",
-                                "1", 1, max_kernel},
-        LayerKey<Conv, Padding>{.name = "edges",
-                                .member = &Conv::edges,
-                                .meaning = "Values outside the grid.",
-                                .words = padding_names},
-        LayerKey<Conv, std::int64_t>{"groups", &Conv::groups,
-                                     "Number of groups of channels that are convolved separately.", "", 1,
-                                     max_layer_width},
-        LayerKey<Conv, bool>{"transposed", &Conv::transposed,
-                             "Computes the adjoint: a stride of 2 then doubles each extent."});
+        OwnKey<Conv, bool>{"bias", &Conv::bias, "Adds a bias to each channel."},
+        OwnKey<Conv, PerAxis>{"kernel", &Conv::kernel, "Points along each axis.", "1", {1, max_kernel}},
+        OwnKey<Conv, PerAxis>{
+            "stride", &Conv::stride, "Distance between two positions of the kernel.", "1", {1, max_kernel}},
+        OwnKey<Conv, PerAxis>{"padding",
+                              &Conv::padding,
+                              "Points added at both edges.",
+                              "(kernel - 1) * dilation / 2",
+                              {0, max_kernel}},
+        OwnKey<Conv, PerAxis>{
+            "dilation", &Conv::dilation, "Distance between two points of the kernel.", "1", {1, max_kernel}},
+        OwnKey<Conv, Padding>{.name = "edges",
+                              .member = &Conv::edges,
+                              .meaning = "Values outside the grid.",
+                              .words = padding_names},
+        OwnKey<Conv, std::int64_t>{"groups",
+                                   &Conv::groups,
+                                   "Number of groups of channels that are convolved separately.",
+                                   "",
+                                   {1, max_layer_width}},
+        OwnKey<Conv, bool>{"transposed", &Conv::transposed,
+                           "Computes the adjoint: a stride of 2 then doubles each extent."});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -17,13 +17,13 @@ struct Custom {
       .name = "custom", .meaning = "a layer of the program that reads the deck", .may_have_outputs = true};
   static constexpr auto keys() {
     return std::tuple(
-        LayerKey<Custom, std::string>{.name = "layer",
-                                      .member = &Custom::layer,
-                                      .meaning =
-                                          "A layer of the program that reads the deck, by its name there "
-                                          "(docs/how-to/custom-layers.md). Required.",
-                                      .is_required = true},
-        LayerKey<Custom, std::map<std::string, double>>{
+        OwnKey<Custom, std::string>{.name = "layer",
+                                    .member = &Custom::layer,
+                                    .meaning =
+                                        "A layer of the program that reads the deck, by its name there "
+                                        "(docs/how-to/custom-layers.md). Required.",
+                                    .is_required = true},
+        OwnKey<Custom, std::map<std::string, double>>{
             "settings", &Custom::settings,
             "Numbers that the program's layer reads, by the names that it gives them: `{ speed = 0.5 }`."});
   }

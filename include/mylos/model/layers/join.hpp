@@ -15,9 +15,9 @@ struct Add {
                                       .keeps_points = true,
                                       .reads_earlier = true};
   static constexpr auto keys() {
-    return std::tuple(LayerKey<Add, bool>{"gated", &Add::gated,
-                                          "Multiplies each channel of the layer in 'skip_from' by a trained "
-                                          "factor, which is 1 at first (soft gating)."});
+    return std::tuple(OwnKey<Add, bool>{"gated", &Add::gated,
+                                        "Multiplies each channel of the layer in 'skip_from' by a trained "
+                                        "factor, which is 1 at first (soft gating)."});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 
@@ -34,9 +34,9 @@ struct Concat {
                                       .reads_earlier = true};
   static constexpr auto keys() {
     return std::tuple(
-        LayerKey<Concat, bool>{"skip_first", &Concat::skip_first,
-                               "Puts the channels of the layer in 'skip_from' before those of the input, as "
-                               "PyTorch's `cat([skip, x])`, not after them."});
+        OwnKey<Concat, bool>{"skip_first", &Concat::skip_first,
+                             "Puts the channels of the layer in 'skip_from' before those of the input, as "
+                             "PyTorch's `cat([skip, x])`, not after them."});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -2,7 +2,7 @@
 // that only layers of this kind have, and
 //
 //   traits          what is known of the kind from the deck alone
-//   keys()          the deck's keys for its options, a tuple of LayerKey; a key may be one of several kinds
+//   keys()          the deck's keys for its options, a tuple of OwnKey; several kinds may have one key
 //   append_to()     appends its blocks to a network; src/mylos/model/layers/KIND has it
 //   ratio(axis)     if it makes the grid finer or coarser: PointRatio
 //   stated()        if the defaults of some options depend on others: the same layer with all of them stated
@@ -11,9 +11,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
+
+#include "mylos/model/own_key.hpp"
 
 namespace mylos {
 
@@ -36,21 +37,6 @@ struct LayerTraits {
   bool keeps_points = false;      // without strides, padding and even kernels
   bool reads_earlier = false;     // takes 'skip_from', an earlier layer whose output it reads
   bool restarts = false;          // continues from the layer in 'skip_from', not from its input
-};
-
-/// A key of the deck for the option `member` of one kind, whose type says what the key takes: a boolean, an
-/// integer, one number or one per axis, a name, numbers by name, or one of `words`, in the order of an
-/// enumeration. Keys of one name take the same values in all kinds that have it.
-template <class Kind, class Option>
-struct LayerKey {
-  std::string_view name;
-  Option Kind::*member;
-  std::string_view meaning;          // for the manual
-  std::string_view by_default = "";  // in words, if the option's initial value is none
-  double min = 0;                    // of numbers, and of each in a list
-  double max = 0;
-  std::span<const std::string_view> words = {};
-  bool is_required = false;
 };
 
 /// A layer's points along an axis: those of its input, times `more`, divided by `fewer`.

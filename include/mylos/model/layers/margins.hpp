@@ -15,11 +15,13 @@ struct Pad {
   static constexpr LayerTraits traits{
       .name = "pad", .meaning = "the grid with zeros around it", .needs_grid = true, .keeps_channels = true};
   static constexpr auto keys() {
-    return std::tuple(LayerKey<Pad, std::vector<double>>{
-        "margin", &Pad::margin,
+    return std::tuple(OwnKey<Pad, std::vector<double>>{
+        "margin",
+        &Pad::margin,
         "Points of zeros added at both ends of an axis, per point of the grid: 0.25 adds 16 at both ends of "
         "64. Required.",
-        "", 0, 1});
+        "",
+        {0, 1}});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 
@@ -33,7 +35,7 @@ struct Crop {
   static constexpr LayerTraits traits{
       .name = "crop", .meaning = "the middle of the grid", .needs_grid = true, .keeps_channels = true};
   static constexpr auto keys() {
-    return std::tuple(LayerKey<Crop, std::string>{
+    return std::tuple(OwnKey<Crop, std::string>{
         "like", &Crop::like,
         "The earlier layer whose grid the result has; the crop takes the middle of its input. \"input\": the "
         "network's input. Required."});

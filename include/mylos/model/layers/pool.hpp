@@ -15,11 +15,14 @@ struct PoolWindows {
   template <class Pool>
   static constexpr auto keys_of() {
     return std::tuple(
-        LayerKey<Pool, PerAxis>{"kernel", &Pool::kernel, "Points along each axis.", "2", 1, max_kernel},
-        LayerKey<Pool, PerAxis>{"stride", &Pool::stride, "Distance between two positions of the kernel.",
-                                "the kernel", 1, max_kernel},
-        LayerKey<Pool, PerAxis>{"padding", &Pool::padding, "Points added at both edges.", "0", 0,
-                                max_kernel});
+        OwnKey<Pool, PerAxis>{"kernel", &Pool::kernel, "Points along each axis.", "2", {1, max_kernel}},
+        OwnKey<Pool, PerAxis>{"stride",
+                              &Pool::stride,
+                              "Distance between two positions of the kernel.",
+                              "the kernel",
+                              {1, max_kernel}},
+        OwnKey<Pool, PerAxis>{
+            "padding", &Pool::padding, "Points added at both edges.", "0", {0, max_kernel}});
   }
   [[nodiscard]] PointRatio ratio(std::size_t axis) const {
     return {.fewer = along(stride, axis, along(kernel, axis, 2))};

@@ -19,12 +19,14 @@ struct Spectral {
       .computes_outputs = true,
       .keeps_points = true};
   static constexpr auto keys() {
-    return std::tuple(LayerKey<Spectral, bool>{"bias", &Spectral::bias, "Adds a bias to each channel."},
-                      LayerKey<Spectral, PerAxis>{"modes", &Spectral::modes,
-                                                  "Wave numbers that each axis keeps, at most its points: of "
-                                                  "12 those from -6 to 5, of 5 from -2 to "
-                                                  "2; the last axis 0 to 6, and 0 to 2. Required.",
-                                                  "", 1, max_modes});
+    return std::tuple(OwnKey<Spectral, bool>{"bias", &Spectral::bias, "Adds a bias to each channel."},
+                      OwnKey<Spectral, PerAxis>{"modes",
+                                                &Spectral::modes,
+                                                "Wave numbers that each axis keeps, at most its points: of "
+                                                "12 those from -6 to 5, of 5 from -2 to "
+                                                "2; the last axis 0 to 6, and 0 to 2. Required.",
+                                                "",
+                                                {1, max_modes}});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -22,14 +22,15 @@ struct Upsample {
   static constexpr LayerTraits traits{
       .name = "upsample", .meaning = "the grid with more points", .needs_grid = true, .keeps_channels = true};
   static constexpr auto keys() {
-    return std::tuple(
-        LayerKey<Upsample, PerAxis>{"factor", &Upsample::factor,
-                                    "Factor by which the number of points grows along each axis.", "2", 1,
-                                    max_kernel},
-        LayerKey<Upsample, Between>{.name = "between",
-                                    .member = &Upsample::between,
-                                    .meaning = "Interpolation of new points.",
-                                    .words = between_names});
+    return std::tuple(OwnKey<Upsample, PerAxis>{"factor",
+                                                &Upsample::factor,
+                                                "Factor by which the number of points grows along each axis.",
+                                                "2",
+                                                {1, max_kernel}},
+                      OwnKey<Upsample, Between>{.name = "between",
+                                                .member = &Upsample::between,
+                                                .meaning = "Interpolation of new points.",
+                                                .words = between_names});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -2,6 +2,7 @@
 #include "mylos/config/schema/axes_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/own_keys.hpp"
 #include "mylos/config/schema/sections.hpp"
 #include "mylos/config/schema/type_words.hpp"
 
@@ -105,32 +106,36 @@ Condition with_norm_of_hidden_layers() {
           }};
 }
 
+/// Adds the loss and the keys that losses have of their own.
+std::vector<std::string> with_loss(std::vector<std::string> keys) {
+  keys.emplace_back("loss");
+  for (std::string& own : names_of_own_keys(static_cast<const Loss*>(nullptr)))
+    keys.push_back(std::move(own));
+  return keys;
+}
+
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
-  static const std::vector<std::string> mlp{
-      "hidden", "activation", "norm",        "norm_first",      "dropout",       "loss",
-      "inputs", "outputs",    "huber_delta", "label_smoothing", "class_weights", "residual"};
+  static const std::vector<std::string> mlp =
+      with_loss({"hidden", "activation", "norm", "norm_first", "dropout", "inputs", "outputs", "residual"});
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
-  static const std::vector<std::string> chain{
-      "layers",          "loss",          "loss_per", "derivative", "huber_delta",
-      "label_smoothing", "class_weights", "inputs",   "outputs",    "residual"};
-  static const std::vector<std::string> cnn{
-      "conv_bias",   "channels",        "kernel",        "edges",   "hidden", "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
-  static const std::vector<std::string> resnet{
-      "conv_bias",   "channels",        "blocks",        "kernel",  "edges",  "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
-  static const std::vector<std::string> unet{
-      "conv_bias",  "skip_first", "channels", "blocks",      "kernel",          "edges",         "fields",
-      "activation", "norm",       "loss",     "huber_delta", "label_smoothing", "class_weights", "dropout",
-      "inputs",     "outputs",    "residual", "loss_per",    "derivative"};
-  static const std::vector<std::string> fno{
-      "modes",         "width",       "blocks",     "fields",   "lifting",  "projection",  "channel_mlp",
-      "padding",       "coordinates", "activation", "norm",     "loss",     "huber_delta", "label_smoothing",
-      "class_weights", "inputs",      "outputs",    "residual", "loss_per", "derivative"};
+  static const std::vector<std::string> chain =
+      with_loss({"layers", "loss_per", "derivative", "inputs", "outputs", "residual"});
+  static const std::vector<std::string> cnn =
+      with_loss({"conv_bias", "channels", "kernel", "edges", "hidden", "activation", "norm", "dropout",
+                 "inputs", "outputs", "residual"});
+  static const std::vector<std::string> resnet =
+      with_loss({"conv_bias", "channels", "blocks", "kernel", "edges", "activation", "norm", "dropout",
+                 "inputs", "outputs", "residual"});
+  static const std::vector<std::string> unet =
+      with_loss({"conv_bias", "skip_first", "channels", "blocks", "kernel", "edges", "fields", "activation",
+                 "norm", "dropout", "inputs", "outputs", "residual", "loss_per", "derivative"});
+  static const std::vector<std::string> fno = with_loss(
+      {"modes", "width", "blocks", "fields", "lifting", "projection", "channel_mlp", "padding", "coordinates",
+       "activation", "norm", "inputs", "outputs", "residual", "loss_per", "derivative"});
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
   return *all[static_cast<std::size_t>(type)];
 }

@@ -22,6 +22,9 @@ namespace mylos {
 /// Throws Error: the section has no key of this name whose effect could depend on a condition.
 [[noreturn]] void fail_limit(const std::string& section, std::string_view name);
 
+/// Returns a key's default as a deck would write it, or if there is none `words`.
+[[nodiscard]] std::string text_of_default(const std::optional<Value>& value, std::string_view words = "");
+
 /// `of` is a generic lambda from (const) Options& to the struct with the fields: that of the section, or the
 /// last table of the list.
 template <class Of>
@@ -105,11 +108,7 @@ class Keys {
   }
 
   /// Sets the default to the initial value of the options.
-  void finish(Key& key) const {
-    const auto value = key.write(defaults_);
-    const auto* number = value ? std::get_if<double>(&value->held) : nullptr;
-    key.default_text = number != nullptr ? shortest(*number) : value ? to_toml(*value) : "none";
-  }
+  void finish(Key& key) const { key.default_text = text_of_default(key.write(defaults_)); }
 
   /// Declares the condition under which keys that have been added have an effect.
   void only_with(const std::vector<std::string_view>& names, const Condition& condition) {

@@ -44,7 +44,7 @@ void require_deviations(const Model::Parts& parts) {
   if (parts.chain().has_deviations()) return;
   fail_input(errors::missing_dataset,
              "{}: has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
-             parts.network().path, name_of(parts.chain().loss()));
+             parts.network().path, parts.chain().loss().name);
 }
 
 /// Throws Error unless the file has what is to be written.

@@ -7,7 +7,7 @@
 namespace mylos {
 
 ConstTensor LossHead::deviations_of(const StepContext& /*context*/, const LossMemory& /*memory*/) const {
-  fail_run(errors::internal, "the loss \"{}\" has no standard deviations", name_of(loss()));
+  fail_run(errors::internal, "the loss \"{}\" has no standard deviations", loss().name);
 }
 
 }  // namespace mylos

@@ -70,8 +70,9 @@ class LossHead {
   virtual ~LossHead() = default;
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
-  [[nodiscard]] virtual LossType loss() const = 0;
-  [[nodiscard]] Prediction prediction() const { return prediction_of(loss()); }
+  /// Returns what is known of the loss; a constant.
+  [[nodiscard]] virtual const LossTraits& loss() const = 0;
+  [[nodiscard]] Prediction prediction() const { return loss().prediction; }
   /// Returns the head's own parameters.
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }

@@ -38,7 +38,7 @@ struct Chain {
   [[nodiscard]] GridShape output_grid() const;
   [[nodiscard]] DType input_type() const { return signature(0).input_type; }
   [[nodiscard]] DType output_type() const { return head->signature().output_type; }
-  [[nodiscard]] LossType loss() const { return head->loss(); }
+  [[nodiscard]] const LossTraits& loss() const { return head->loss(); }
   /// Returns what the outputs say about the targets.
   [[nodiscard]] Prediction prediction() const { return head->prediction(); }
   /// Returns whether the network computes a standard deviation of each output.

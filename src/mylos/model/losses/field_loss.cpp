@@ -5,7 +5,8 @@
 
 namespace mylos {
 
-FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input) : OutputLoss(model.loss, input) {
+FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
+    : OutputLoss(traits_of(model.loss), input) {
   const LossTraits& traits = traits_of(model.loss);
   const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
   const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights;

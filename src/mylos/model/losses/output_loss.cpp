@@ -4,12 +4,12 @@
 
 namespace mylos {
 
-OutputLoss::OutputLoss(LossType loss, const LossInput& input)
+OutputLoss::OutputLoss(const LossTraits& loss, const LossInput& input)
     : loss_(loss),
       signature_{.name = "loss",
                  .kind = "loss",
                  .inputs = input.numbers,
-                 .outputs = input.numbers / outputs_per_target(prediction_of(loss)),
+                 .outputs = input.numbers / outputs_per_target(loss.prediction),
                  .input_type = input.type,
                  .output_type = input.type,
                  .compute_type = input.type} {}

@@ -1,5 +1,6 @@
 // OutputLoss: a loss of the last block's output. It has no parameters. Each loss lies in a folder of its own
-// beside this file, derives from OutputLoss or FieldLoss, and has a row in loss_kinds.cpp.
+// beside this file, derives from OutputLoss or FieldLoss, and states its options in
+// include/mylos/model/losses.
 //
 // Each loss is a mean over samples, not divided by the sum of class weights: that sum would differ from one
 // micro-batch to the next, and the loss would depend on how a batch is split.
@@ -23,7 +24,7 @@ struct LossInput {
 class OutputLoss : public LossHead {
  public:
   [[nodiscard]] const Signature& signature() const final { return signature_; }
-  [[nodiscard]] LossType loss() const final { return loss_; }
+  [[nodiscard]] const LossTraits& loss() const final { return loss_; }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const final;
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
                 LossSums* sums) const final;
@@ -45,7 +46,8 @@ class OutputLoss : public LossHead {
     std::byte* workspace;       // of workspace_bytes()
   };
 
-  OutputLoss(LossType loss, const LossInput& input);
+  /// Keeps a reference to the traits of the kind.
+  OutputLoss(const LossTraits& loss, const LossInput& input);
 
   /// Computes the loss of each row, and the gradients if there is memory for them.
   virtual void compute(const Call& call) const = 0;
@@ -57,7 +59,7 @@ class OutputLoss : public LossHead {
   [[nodiscard]] static std::byte* own_workspace(const LossMemory& memory);
 
  private:
-  LossType loss_;
+  const LossTraits& loss_;
   Signature signature_;
 };
 

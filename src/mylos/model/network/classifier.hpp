@@ -32,7 +32,7 @@ class Classifier final : public LossHead {
   explicit Classifier(ClassifierOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] LossType loss() const override { return LossType::cross_entropy; }
+  [[nodiscard]] const LossTraits& loss() const override { return losses::CrossEntropy::traits; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::optional<BorrowedParameter> borrows() const override { return options_.tied; }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override;

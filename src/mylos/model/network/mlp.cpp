@@ -6,7 +6,7 @@
 #include "mylos/model/layers/dense/dense.hpp"
 #include "mylos/model/layers/norm/norm_block.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -6,7 +6,7 @@
 #include "mylos/model/layers/activation/activation_layer.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "mylos/model/network/output_layer.hpp"
 
 namespace mylos {

@@ -48,7 +48,7 @@ class RolloutHead final : public LossHead {
   explicit RolloutHead(CopyLoss loss) : loss_(std::move(loss)) {}
 
   [[nodiscard]] const Signature& signature() const override { return loss_.head().signature(); }
-  [[nodiscard]] LossType loss() const override { return loss_.head().loss(); }
+  [[nodiscard]] const LossTraits& loss() const override { return loss_.head().loss(); }
   [[nodiscard]] std::span<const float> constants() const override { return loss_.head().constants(); }
   [[nodiscard]] std::optional<OutputField> field() const override { return loss_.head().field(); }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override {

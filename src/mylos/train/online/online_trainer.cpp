@@ -16,7 +16,7 @@
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/optim/update/step_state.hpp"
@@ -211,7 +211,7 @@ StepReport OnlineParts::step() {
   end = {};
   Trainer& trainer = *assembly.trainer;
   const ModelOptions& model = assembly.network.options.model;
-  if (model.loss == LossType::custom && model.custom_loss == nullptr)
+  if (std::holds_alternative<losses::Custom>(model.loss) && model.custom_loss == nullptr)
     trainer.bring_error(missing_custom_loss());
   if (trainer.passes().is_forward_done || trainer.passes().backward > 0) {
     trainer.bring_error(Error(ExitCode::bad_input, errors::bad_call,

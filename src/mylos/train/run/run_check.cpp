@@ -12,7 +12,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/optim/update/step_state.hpp"
@@ -98,7 +98,7 @@ void require_consistent(const NetworkPlan& network, const RunData& data, const P
   const Options& options = network.options;
   const Chain& chain = network.chain;
   require_weights(chain, places);
-  if (options.model.loss == LossType::custom && options.model.custom_loss == nullptr)
+  if (std::holds_alternative<losses::Custom>(options.model.loss) && options.model.custom_loss == nullptr)
     throw missing_custom_loss();
   require_margins(chain, options.model, places);
   require_rules_apply(chain, options.precision);

@@ -1,5 +1,5 @@
 // binary_cross_entropy: of the sigmoid of each logit and a probability.
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 
 namespace mylos {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 class BinaryCrossEntropyLoss final : public OutputLoss {
  public:
   explicit BinaryCrossEntropyLoss(const LossInput& input)
-      : OutputLoss(LossType::binary_cross_entropy, input) {}
+      : OutputLoss(losses::BinaryCrossEntropy::traits, input) {}
 
  private:
   void compute(const Call& call) const override { mean_binary_cross_entropy(call.exec, call.arrays); }
@@ -15,7 +15,8 @@ class BinaryCrossEntropyLoss final : public OutputLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_binary_cross_entropy(const ModelOptions& /*model*/, const LossInput& input) {
+std::unique_ptr<LossHead> losses::BinaryCrossEntropy::make(const ModelOptions& /*model*/,
+                                                           const LossInput& input) const {
   return std::make_unique<BinaryCrossEntropyLoss>(input);
 }
 

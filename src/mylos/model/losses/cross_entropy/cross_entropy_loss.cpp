@@ -3,17 +3,17 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/deck.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 
 namespace mylos {
 namespace {
 
 class CrossEntropyLoss final : public OutputLoss {
  public:
-  CrossEntropyLoss(const ModelOptions& model, const LossInput& input)
-      : OutputLoss(LossType::cross_entropy, input),
-        label_smoothing_(static_cast<float>(model.label_smoothing)),
-        class_weights_(model.class_weights.begin(), model.class_weights.end()) {
+  CrossEntropyLoss(const losses::CrossEntropy& options, const LossInput& input)
+      : OutputLoss(losses::CrossEntropy::traits, input),
+        label_smoothing_(static_cast<float>(options.label_smoothing)),
+        class_weights_(options.class_weights.begin(), options.class_weights.end()) {
     const auto classes = static_cast<std::size_t>(signature().outputs);
     if (class_weights_.empty() || class_weights_.size() == classes) return;
     fail_input(errors::bad_value, "model.class_weights has {} weights, but there are {} classes",
@@ -37,8 +37,9 @@ class CrossEntropyLoss final : public OutputLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_cross_entropy(const ModelOptions& model, const LossInput& input) {
-  return std::make_unique<CrossEntropyLoss>(model, input);
+std::unique_ptr<LossHead> losses::CrossEntropy::make(const ModelOptions& /*model*/,
+                                                     const LossInput& input) const {
+  return std::make_unique<CrossEntropyLoss>(*this, input);
 }
 
 }  // namespace mylos

@@ -3,7 +3,7 @@
 
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
+#include "mylos/model/losses/make_loss.hpp"
 
 namespace mylos {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 class LossOfProgram final : public OutputLoss {
  public:
   LossOfProgram(std::shared_ptr<const CustomLoss> loss, const LossInput& input)
-      : OutputLoss(LossType::custom, input), loss_(std::move(loss)) {}
+      : OutputLoss(losses::Custom::traits, input), loss_(std::move(loss)) {}
 
  private:
   void compute(const Call& call) const override {
@@ -30,7 +30,7 @@ Error missing_custom_loss() {
           "(docs/how-to/custom-layers.md)"};
 }
 
-std::unique_ptr<LossHead> make_custom(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::Custom::make(const ModelOptions& model, const LossInput& input) const {
   if (model.point_weights)
     fail_input(errors::keys_conflict,
                "data.weights has the weights of points, but model.loss = \"custom\" computes with its own");

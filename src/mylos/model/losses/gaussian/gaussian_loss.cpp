@@ -4,7 +4,6 @@
 #include "mylos/kernels/pointwise/gaussian_loss.hpp"
 
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -47,7 +46,7 @@ class GaussianLoss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_gaussian(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::Gaussian::make(const ModelOptions& model, const LossInput& input) const {
   return std::make_unique<GaussianLoss>(model, input);
 }
 

@@ -1,14 +1,13 @@
 // huber: the mean of errors' squares up to model.huber_delta, and linear beyond.
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
 
 class HuberLoss final : public FieldLoss {
  public:
-  HuberLoss(const ModelOptions& model, const LossInput& input)
-      : FieldLoss(model, input), delta_(static_cast<float>(model.huber_delta)) {}
+  HuberLoss(double delta, const ModelOptions& model, const LossInput& input)
+      : FieldLoss(model, input), delta_(static_cast<float>(delta)) {}
 
  private:
   void compute(const Call& call) const override {
@@ -21,8 +20,8 @@ class HuberLoss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_huber(const ModelOptions& model, const LossInput& input) {
-  return std::make_unique<HuberLoss>(model, input);
+std::unique_ptr<LossHead> losses::Huber::make(const ModelOptions& model, const LossInput& input) const {
+  return std::make_unique<HuberLoss>(delta, model, input);
 }
 
 }  // namespace mylos

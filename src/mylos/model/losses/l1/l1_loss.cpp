@@ -1,6 +1,5 @@
 // l1: the mean of absolute errors.
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -18,7 +17,7 @@ class AbsoluteErrorLoss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_l1(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::L1::make(const ModelOptions& model, const LossInput& input) const {
   return std::make_unique<AbsoluteErrorLoss>(model, input);
 }
 

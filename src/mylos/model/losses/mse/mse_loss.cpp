@@ -1,6 +1,5 @@
 // mse: the mean of squared errors.
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -18,7 +17,7 @@ class SquaredErrorLoss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_mse(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::Mse::make(const ModelOptions& model, const LossInput& input) const {
   return std::make_unique<SquaredErrorLoss>(model, input);
 }
 

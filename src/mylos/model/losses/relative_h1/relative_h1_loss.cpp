@@ -1,6 +1,5 @@
 // relative_h1: the norm of a field's error divided by that of its targets, both with derivatives.
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -24,7 +23,7 @@ class RelativeH1Loss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_relative_h1(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::RelativeH1::make(const ModelOptions& model, const LossInput& input) const {
   return std::make_unique<RelativeH1Loss>(model, input);
 }
 

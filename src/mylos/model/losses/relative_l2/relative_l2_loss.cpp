@@ -1,6 +1,5 @@
 // relative_l2: the norm of a sample's error divided by that of its targets.
 #include "mylos/model/losses/field_loss.hpp"
-#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos {
 namespace {
@@ -18,7 +17,7 @@ class RelativeL2Loss final : public FieldLoss {
 
 }  // namespace
 
-std::unique_ptr<LossHead> make_relative_l2(const ModelOptions& model, const LossInput& input) {
+std::unique_ptr<LossHead> losses::RelativeL2::make(const ModelOptions& model, const LossInput& input) const {
   return std::make_unique<RelativeL2Loss>(model, input);
 }
 

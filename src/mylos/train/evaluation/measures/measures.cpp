@@ -160,11 +160,11 @@ std::string describe_r2(const TargetMeasures& measures) {
                        : fmt::format("{} of the {} of {} targets that vary", text, all - constant, all);
 }
 
-std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
+std::string why_not_measured(Measure measure, const LossTraits& loss, bool of_tokens) {
   if (of_tokens) return "it is of labelled samples, and these are tokens";
-  if (is_measured_of(measure, prediction_of(loss))) return "";
+  if (is_measured_of(measure, loss.prediction)) return "";
   const bool needs_deviations = traits_of(measure).of == Prediction::distributions;
-  return fmt::format("its model.loss is \"{}\"{}", name_of(loss),
+  return fmt::format("its model.loss is \"{}\"{}", loss.name,
                      needs_deviations ? ", which predicts no deviations; \"gaussian\" does" : "");
 }
 

@@ -114,7 +114,7 @@ class TargetMeasures {
 [[nodiscard]] std::string describe_r2(const TargetMeasures& measures);
 
 /// Returns why an evaluation of such a network does not have this measure; "" if it does.
-[[nodiscard]] std::string why_not_measured(Measure measure, LossType loss, bool of_tokens);
+[[nodiscard]] std::string why_not_measured(Measure measure, const LossTraits& loss, bool of_tokens);
 
 /// Throws Error (bad_input) if there are more classes or targets than can be measured. `place`: the start of
 /// the message.
