@@ -68,6 +68,8 @@ struct LoadOptions {
   /// Calls that may run on the model at the same time, each in a workspace of its own. With more than 1, a
   /// call computes on its calling thread alone.
   int threads = 1;
+  /// Whether vjp() and jacobian() may be called. The model then holds the network once more, in float.
+  bool derivatives = false;
   /// The shape of a sample on a different grid from that of training: extents, then channels. Empty: that of
   /// training. Layers with weights for each point of a grid (dense) support only the training grid.
   std::vector<std::int64_t> shape = {};
@@ -155,6 +157,33 @@ class Model {
   void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) const;
   /// Returns the probability that a target lies in its interval; 0: the file has no calibration.
   [[nodiscard]] double coverage() const;
+
+  /// Computes dx = J^T dy, where J are the derivatives of the outputs, as infer() writes them in `units`,
+  /// with respect to the inputs at `x`: the gradient of any function of the outputs whose gradient is `dy`.
+  /// `x` and `dx` have the shape of inputs, `dy` that of outputs; they must not overlap. Of model.loss =
+  /// "gaussian" the outputs are the means. The network computes in float, whatever its type, with the
+  /// statistics of infer(). Where it has no derivative (relu at 0), it takes one from one side. Otherwise
+  /// works as infer() does.
+  ///
+  /// Throws Error as infer() does, and bad_call without LoadOptions::derivatives.
+  template <ArrayView Inputs, ArrayView Seeds, ArrayView Derivatives>
+  void vjp(const Execution& exec, const Inputs& x, const Seeds& dy, const Derivatives& dx,
+           Units units = Units::data) const {
+    vjp(exec, const_array_of(x), const_array_of(dy), array_of(dx), units);
+  }
+  /// The same for arrays that are described at run time.
+  void vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
+           Units units = Units::data) const;
+
+  /// Computes J itself, [outputs(), inputs()] of each sample, also flattened, at the cost of outputs() calls
+  /// of vjp(). Throws Error as vjp() does, and bad_call if outputs() · inputs() is above 2^22.
+  template <ArrayView Inputs, ArrayView Derivatives>
+  void jacobian(const Execution& exec, const Inputs& x, const Derivatives& j,
+                Units units = Units::data) const {
+    jacobian(exec, const_array_of(x), array_of(j), units);
+  }
+  /// The same for arrays that are described at run time.
+  void jacobian(const Execution& exec, const ConstArray& x, const Array& j, Units units = Units::data) const;
 
   /// Checks whether each sample of `x` is like the training samples (input_check.hpp). Inputs are in data
   /// units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample, or of

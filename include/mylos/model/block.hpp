@@ -126,12 +126,13 @@ struct BlockMemory {
 };
 
 struct BlockGradients {
-  ParameterTensors weights;  // gradients; float or the compute type
-  bool accumulate = false;   // add to the contents of the gradient buffers
-  Tensor output;             // d loss / d output, like the output; may be overwritten
-  Tensor input;              // d loss / d input, like the input; empty if not needed
-  Tensor skip = {};          // d loss / d skip, like the skip; empty if not needed
-  bool add_to_skip = false;  // add to the gradient that later blocks have written
+  ParameterTensors weights;   // gradients; float or the compute type
+  bool wants_weights = true;  // false: nothing reads them, and a block need not compute them
+  bool accumulate = false;    // add to the contents of the gradient buffers
+  Tensor output;              // d loss / d output, like the output; may be overwritten
+  Tensor input;               // d loss / d input, like the input; empty if not needed
+  Tensor skip = {};           // d loss / d skip, like the skip; empty if not needed
+  bool add_to_skip = false;   // add to the gradient that later blocks have written
 };
 
 class Block {

@@ -68,6 +68,10 @@ InferenceModel::InferenceModel(const InferenceModel& other, const Engines& engin
   copy_statistics(Execution(), other.buffers_);
 }
 
+const ForwardPass::StageWeights& InferenceModel::weights() const {
+  return weights_->compute.of_stages();
+}
+
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
   if (average && !has_average(reader))
     fail_input(errors::no_average, "{}: has no /average, the moving average of the weights", reader.path());

@@ -50,6 +50,9 @@ class InferenceModel {
   /// The max samples of a piece.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
   [[nodiscard]] ForwardPass& passes() { return pass_; }
+  /// The weights of each stage, without a second order, and the statistics.
+  [[nodiscard]] const ForwardPass::StageWeights& weights() const;
+  [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
 
  private:
   struct Weights;

@@ -140,6 +140,9 @@ MemberPlans open_members(const std::vector<std::string>& paths, const LoadOption
     fail_input(errors::bad_call,
                "LoadOptions::threads is {}, but one call at a time uses an ensemble; clone it",
                options.threads);
+  if (options.derivatives)
+    fail_input(errors::bad_call,
+               "LoadOptions::derivatives is set, but an ensemble computes none; its members do");
   MemberPlans plans;
   for (const std::string& path : paths) {
     plans.push_back(std::make_unique<ModelPlan>(path, options));

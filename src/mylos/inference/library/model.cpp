@@ -59,6 +59,12 @@ void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wante
              parts.network().path);
 }
 
+ModelDerivatives& derivatives_of(Model::Parts& parts, const char* call) {
+  if (parts.derivatives) return *parts.derivatives;
+  fail_input(errors::bad_call, "{}: {} was loaded without derivatives; set LoadOptions::derivatives", call,
+             parts.network().path);
+}
+
 }  // namespace
 
 Model::Model(const std::string& path, const LoadOptions& options) {
@@ -91,10 +97,10 @@ Model Model::clone() const {
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
              network.path, name_of(parts().shared->instructions), name_of(instructions_in_use()));
   }
-  const InferenceBytes bytes =
-      Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece());
-  require_free_memory(network.path, static_cast<std::size_t>(threads()) *
-                                        (bytes.workspace + InferenceModel::memory_of_copy(network.chain)));
+  const InferenceBytes bytes = Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece(),
+                                               threads(), parts().derivatives != nullptr);
+  require_free_memory(network.path, bytes.workspace + static_cast<std::size_t>(threads()) *
+                                                          InferenceModel::memory_of_copy(network.chain));
   return Model(std::make_unique<Workspaces>(std::make_unique<Parts>(parts(), std::move(engines)), threads()));
 }
 
@@ -126,6 +132,37 @@ void Model::run(const Execution& exec, const char* call, const ConstArray& x, co
   }
   const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
   thread.parts().infer(thread.on(), in, 0, in.count, out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
+}
+
+void Model::vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
+                Units units) const {
+  const CallOfThread call(exec, *workspaces_, "Model::vjp");
+  ModelDerivatives& derivatives = derivatives_of(call.parts(), "Model::vjp");
+  SampleFormat results = call.parts().inputs();
+  results.name = "dx";
+  ArraySamples in = samples_of(x, call.parts().inputs());
+  ArraySamples from = samples_of(dy, call.parts().outputs("dy"));
+  ArraySamples out = samples_of(dx, results);
+  match_samples(in, from);
+  match_samples(in, out);
+  require_apart(from, out);
+  derivatives.vjp(call.on(), in, from, out, units);
+}
+
+void Model::jacobian(const Execution& exec, const ConstArray& x, const Array& j, Units units) const {
+  const CallOfThread call(exec, *workspaces_, "Model::jacobian");
+  ModelDerivatives& derivatives = derivatives_of(call.parts(), "Model::jacobian");
+  if (!has_jacobian(parts().chain()))
+    fail_input(
+        errors::bad_call,
+        "Model::jacobian: {} has {} outputs and {} inputs, whose Jacobian is above {} numbers; use vjp()",
+        parts().network().path, outputs(), inputs(), max_jacobian_numbers);
+  const std::vector<std::int64_t> shape{outputs(), inputs()};
+  const std::vector<std::string> no_names;
+  ArraySamples in = samples_of(x, call.parts().inputs());
+  ArraySamples out = samples_of(j, {"j", "derivatives", shape, no_names, outputs() * inputs()});
+  match_samples(in, out);
+  derivatives.jacobian(call.on(), in, out, units);
 }
 
 bool Model::has_deviations() const {
@@ -189,7 +226,7 @@ int Model::threads() const {
 }
 InferenceBytes Model::bytes() const {
   return Parts::bytes_of(parts().network(), parts().shared->inputs, *parts().engines, samples_per_piece(),
-                         threads());
+                         threads(), parts().derivatives != nullptr);
 }
 
 }  // namespace mylos

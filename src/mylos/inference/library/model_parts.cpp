@@ -70,13 +70,18 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
     fail_input(errors::bad_call,
                "LoadOptions::threads is {}; it is the number of calls at the same time, 1 to {}",
                options.threads, max_threads);
-  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads);
+  has_derivatives = options.derivatives;
+  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads, has_derivatives);
 }
 
 std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
   auto shared = std::make_shared<SharedNetwork>(std::move(plan.network), std::move(plan.inputs));
   auto parts = std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece);
   parts->model.read(plan.reader, average);
+  if (plan.has_derivatives) {
+    parts->derivatives = std::make_unique<ModelDerivatives>(parts->network(), *parts->engines);
+    parts->derivatives->read(plan.reader, average);
+  }
   return parts;
 }
 
@@ -122,10 +127,14 @@ Model::Parts::Parts(const Parts& original, std::unique_ptr<EngineSet> its_engine
     : shared(original.shared),
       engines(std::move(its_engines)),
       model(original.model, *engines),
-      staging(make_staging(staging_values(chain(), model.samples()))) {}
+      staging(make_staging(staging_values(chain(), model.samples()))) {
+  if (original.derivatives)
+    derivatives = std::make_unique<ModelDerivatives>(*original.derivatives, network(), *engines);
+}
 
 InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                      const Engines& engines, std::int64_t samples, int count) {
+                                      const Engines& engines, std::int64_t samples, int count,
+                                      bool with_derivatives) {
   const Chain& chain = network.chain;
   InferenceBytes bytes =
       InferenceModel::memory(chain, engines, samples, InferenceModel::Packed::of_small_networks);
@@ -135,6 +144,11 @@ InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownI
                      staging_values(chain, samples) * sizeof(float);
   bytes.workspace *= static_cast<std::size_t>(count);
   bytes.statistics += static_cast<std::size_t>(count - 1) * InferenceModel::memory_of_copy(chain);
+  if (!with_derivatives) return bytes;
+  const InferenceBytes more = ModelDerivatives::memory(network, engines, count);
+  bytes.weights += more.weights;
+  bytes.statistics += more.statistics;
+  bytes.workspace += more.workspace;
   return bytes;
 }
 

@@ -18,6 +18,7 @@
 #include "mylos/inference/arrays/sample_transfer.hpp"
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/library/derivatives.hpp"
 #include "mylos/inference/library/output_bounds.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
@@ -72,7 +73,8 @@ struct Model::Parts {
   Parts(const Parts& original, std::unique_ptr<EngineSet> its_engines);
   /// Returns what `count` such objects and what they share allocate.
   [[nodiscard]] static InferenceBytes bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                               const Engines& engines, std::int64_t samples, int count = 1);
+                                               const Engines& engines, std::int64_t samples, int count,
+                                               bool with_derivatives);
 
   [[nodiscard]] const StoredNetwork& network() const { return shared->network; }
   [[nodiscard]] const Chain& chain() const { return network().chain; }
@@ -90,6 +92,7 @@ struct Model::Parts {
   std::shared_ptr<const SharedNetwork> shared;
   std::unique_ptr<EngineSet> engines;
   InferenceModel model;
+  std::unique_ptr<ModelDerivatives> derivatives;  // null: not asked for
   Arena memory = Arena("samples", tensors_in(nullptr).pieces.bytes());
   PieceTensors tensors = tensors_in(memory.data());
   StagedFloats staging;
@@ -128,6 +131,7 @@ struct ModelPlan {
   KnownInputs inputs;
   std::unique_ptr<EngineSet> engines;
   std::int64_t piece = 0;  // in samples
+  bool has_derivatives = false;
   InferenceBytes bytes;
 };
 

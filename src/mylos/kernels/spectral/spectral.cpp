@@ -63,6 +63,8 @@ class SpectralConvolution::Buffers {
   void multiply(const SpectralStep& step, const GemmBatch& batch, const GemmOperands& first) const {
     step.engines.gemm.run_batched(step.exec, batch, first, gemm_);
   }
+  /// Takes the turn of a multiply() whose results are not needed: later ones lie where they were counted.
+  void skip(const GemmBatch& batch) { next(bytes_of_results(batch)); }
   /// Returns the results, in the next buffer.
   void* multiply(const SpectralStep& step, const GemmBatch& batch, const void* a, const void* b) {
     void* const c = next(bytes_of_results(batch));
@@ -293,10 +295,14 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
     bias_gradient(step.exec, shape_, samples, of_dy, gradients.accumulate, gradients.bias);
   gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
 
-  const void* const products =
-      buffers.multiply(step, weight_products(samples), coefficients.data(), own.mirrored.data());
-  scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products), gradients.accumulate,
-                        gradients.weight);
+  if (gradients.weight.empty()) {
+    buffers.skip(weight_products(samples));
+  } else {
+    const void* const products =
+        buffers.multiply(step, weight_products(samples), coefficients.data(), own.mirrored.data());
+    scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products), gradients.accumulate,
+                          gradients.weight);
+  }
   if (!needs_input) return;
 
   const void* const mixed =

@@ -61,7 +61,7 @@ struct SpectralStep {
 };
 
 struct SpectralGradients {
-  Tensor weight;
+  Tensor weight;            // empty if not needed
   Tensor bias;              // empty if there is none
   Tensor input;             // in the convolution's type; empty if not needed
   bool accumulate = false;  // add to the contents of weight and bias

@@ -7,7 +7,6 @@
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
-#include "mylos/kernels/pointwise/residual.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/model/network/fused_norms.hpp"
 
@@ -19,20 +18,7 @@ bool exchanges(const Chain& chain) {
                      [](const auto& block) { return block->exchanges_in_passes(); });
 }
 
-std::size_t bytes_of_input(const Chain& chain, std::int64_t samples) {
-  return aligned_bytes(static_cast<std::size_t>(samples * chain.rows_per_sample * chain.inputs()) *
-                       size_of(chain.input_type()));
-}
-
 }  // namespace
-
-TrainingModel::Program::Program(Chain of, const ChainCost& cost, Schedule operations)
-    : chain(std::move(of)), skips(chain.all_skips()), schedule(std::move(operations)) {
-  if (!schedule.empty()) lifetimes = trace_lifetimes(cost, schedule);
-  if (!schedule.empty()) placement = place(lifetimes);
-  const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
-  loss = static_cast<std::size_t>(std::find_if(schedule.begin(), schedule.end(), is_loss) - schedule.begin());
-}
 
 TrainingModel::TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines,
                              std::int64_t samples, std::optional<Schedule> schedule, int rank,
@@ -52,18 +38,19 @@ TrainingModel::TrainingModel(Chain chain, ParameterLayout layout, const Engines&
     use_copies(rollout->options.steps);
   }
   std::size_t bytes = 0;
-  for (const Program& each : programs_) bytes = std::max(bytes, each.placement.bytes);
+  for (const PlacedSchedule& each : programs_) bytes = std::max(bytes, each.placement.bytes);
   EvaluationLayout evaluation = make_evaluation_layout(cost, bytes);
   arena_ = Arena("activations", evaluation.bytes);
-  for (Program& each : programs_) {
+  for (PlacedSchedule& each : programs_) {
     each.fused =
         fused_norms(each.chain, engines, each.schedule, each.lifetimes, each.placement, arena_, rows);
   }
   input_gradients_ = Arena("input gradients", input_gradient_bytes(chain_, samples));
-  ForwardPass::StageWeights weights;
-  for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage)
-    weights.push_back(parameters_.weights(stage));
-  evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(evaluation), arena_);
+  for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage) {
+    weights_.push_back(parameters_.weights(stage));
+    gradients_.push_back(parameters_.gradients(stage));
+  }
+  evaluation_.emplace(chain_, weights_, buffers_, samples, std::move(evaluation), arena_);
 }
 
 void TrainingModel::add_programs(const RolloutChain& rollout, const Engines& engines, std::int64_t rows,
@@ -106,46 +93,6 @@ StepContext TrainingModel::context_of_blocks(const StepContext& context) const {
   return own;
 }
 
-std::size_t TrainingModel::input_gradient_bytes(const Chain& chain, std::int64_t samples) {
-  if (!chain.input_gradients) return 0;
-  const bool is_skip = std::find(chain.skips.begin(), chain.skips.end(), 0u) != chain.skips.end();
-  return (is_skip ? 2 : 1) * bytes_of_input(chain, samples);
-}
-
-Tensor TrainingModel::input_gradient(std::size_t part) const {
-  return input_gradients_.tensor(part * bytes_of_input(chain_, samples_), chain_.input_type(), input_.rows(),
-                                 chain_.inputs());
-}
-
-std::byte* TrainingModel::at(std::size_t offset) const {
-  return offset == nowhere ? nullptr : arena_.data() + offset;
-}
-
-/// Returns x_i, or its gradient, for the rows of the last forward().
-Tensor TrainingModel::tensor_of(std::size_t boundary, std::size_t offset) const {
-  const Signature& writer = program().chain.signature(boundary - 1);
-  return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
-}
-
-/// Returns the skip tensor that the block reads; empty if there is none.
-ConstTensor TrainingModel::skip_of(std::size_t block, std::size_t offset) const {
-  const std::size_t source = program().skips.source(block);
-  if (source == 0) return input_;
-  return offset == nowhere ? ConstTensor() : tensor_of(source, offset);
-}
-
-BlockMemory TrainingModel::memory_of(const Operation& operation, const OperationPlaces& places) const {
-  const std::size_t block = operation.block;
-  return {.weights = parameters_.weights(stage_of(block)),
-          .input = block == 0 ? input_ : tensor_of(block, places.input),
-          .output = tensor_of(block + 1, places.output),
-          .skip = skip_of(block, places.skip),
-          .buffers = buffers_.of(stage_of(block)),
-          .saved = at(places.saved),
-          .workspace = at(places.workspace),
-          .variant = operation.variant};
-}
-
 void TrainingModel::begin_step(const Execution& exec) {
   progress_ = {};
   if (!buffers_.sums().empty()) set_to_zero(exec, buffers_.sums());
@@ -155,22 +102,6 @@ void TrainingModel::move_state(const Execution& exec, const std::int32_t* apply)
   if (buffers_.state().empty()) return;
   for (std::size_t block = 0; block < chain_.blocks.size(); ++block)
     chain_.blocks[block]->move_state(exec, buffers_.of(block), apply);
-}
-
-void TrainingModel::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
-  const Program& now = program();
-  const auto memory_in = [&](std::size_t at) {
-    return memory_of(now.schedule[at], now.placement.operations[at]);
-  };
-  const std::size_t block = now.schedule[operation].block;
-  BlockMemory memory = memory_in(operation);
-  memory.is_recompute = is_recompute;
-  memory.has_norm = operation > 0 && now.fused[operation - 1];
-  std::optional<InputNorm> next_norm;
-  if (now.fused[operation])
-    next_norm = now.chain.blocks[block + 1]->input_norm(context, memory_in(operation + 1));
-  if (next_norm) memory.next_norm = &*next_norm;
-  now.chain.blocks[block]->forward(context, memory);
 }
 
 void TrainingModel::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
@@ -186,6 +117,7 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
   input_ = begin_training(context, input, pass);
   const StepContext of_blocks = context_of_blocks(context);
   const auto& [chain, skips, schedule, lifetimes, placement, fused, loss] = program();
+  const SchedulePass run = this->pass();
   if (context.cache != nullptr) fail_run(errors::internal, "a key-value cache is for evaluation");
   if (schedule.empty()) fail_run(errors::internal, "this model was made for evaluation only");
   observe(observer, 0, "input", input_);
@@ -199,29 +131,24 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
       if (reads < chain_.blocks.size()) (*before_block)(reads);
     }
     observe_parameters(first_time, chain_, stage_of(block), parameters_.weights(stage_of(block)), "");
-    run_forward(of_blocks, i, is_recompute);
+    run.forward(of_blocks, i, is_recompute);
     progress_.forward = std::max(progress_.forward, block + 1);
-    observe(first_time, stage_of(block), "output", tensor_of(block + 1, placement.operations[i].output));
+    observe(first_time, stage_of(block), "output", run.tensor_of(block + 1, placement.operations[i].output));
   }
-  output_ = tensor_of(chain.blocks.size(), placement.operations[loss].input);
+  output_ = run.output();
   if (rollout_) rollout_->end_pass(context, input_, output_, pass);
 }
 
 LossMemory TrainingModel::loss_memory() const {
   if (!trains_) return evaluation_->head_memory();
-  const Program& now = program();
+  const PlacedSchedule& now = program();
   return {parameters_.weights(chain_.blocks.size()), output_,
-          at(now.placement.operations[now.loss].workspace), buffers_.constants()};
+          pass().at(now.placement.operations[now.loss].workspace), buffers_.constants()};
 }
 
 /// Returns the head of what has run forward last.
 const LossHead& TrainingModel::head() const {
   return trains_ ? *program().chain.head : *chain_.head;
-}
-
-Tensor TrainingModel::seed_gradient() const {
-  const Program& now = program();
-  return tensor_of(now.chain.blocks.size(), now.placement.operations[now.loss].input_gradient);
 }
 
 ConstTensor TrainingModel::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
@@ -241,7 +168,7 @@ void TrainingModel::loss_and_seed(const StepContext& context, const Truth& truth
   if (!trains_) fail_run(errors::internal, "backward() needs a preceding forward pass in training mode");
   if (rollout_) rollout_->set_loss(truth, seed.scale, seed.inverse_count, sums, buffers_.constants());
   const std::size_t last = chain_.blocks.size();
-  const Tensor gradient = seed_gradient();
+  const Tensor gradient = pass().output_gradient();
   const LossGradients gradients{.weights = parameters_.gradients(last),
                                 .accumulate = seed.accumulate,
                                 .input = gradient,
@@ -261,36 +188,7 @@ void TrainingModel::seed(const StepContext& context, const ConstTensor& d_output
   if (!parameters_.gradients(last).empty())
     fail_run(errors::internal, "the head '{}' has weights, so that a loss of its outputs needs its code",
              chain_.stage_name(last));
-  multiply_by_scale(context.exec, d_outputs, seed_gradient(), scale, factor);
-}
-
-void TrainingModel::run_backward(const StepContext& context, std::size_t operation, bool accumulate,
-                                 bool wants_input_gradient) const {
-  const Operation& now = program().schedule[operation];
-  const OperationPlaces& places = program().placement.operations[operation];
-  const Skips& skips = program().skips;
-  // The last copy's backward pass comes first.
-  const bool is_last_copy = now.block + chain_.blocks.size() >= program().chain.blocks.size();
-  BlockGradients gradients{.weights = parameters_.gradients(stage_of(now.block)),
-                           .accumulate = accumulate || !is_last_copy,
-                           .output = tensor_of(now.block + 1, places.output_gradient),
-                           .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient),
-                           .skip = places.skip_gradient == nowhere
-                                       ? Tensor()
-                                       : tensor_of(skips.source(now.block), places.skip_gradient),
-                           .add_to_skip = !skips.starts_gradient(now.block)};
-  if (wants_input_gradient && now.block == 0) gradients.input = input_gradient(0);
-  if (wants_input_gradient && skips.source(now.block) == 0) {
-    gradients.skip = input_gradient(1);
-    gradients.add_to_skip = skips.last_reader(0) != now.block;
-  }
-  program().chain.blocks[now.block]->backward(context, memory_of(now, places), gradients);
-  if (wants_input_gradient && now.block == 0 && skips.last_reader(0) != no_skip)
-    residual_forward(context.exec, gradients.input, input_gradient(1), gradients.input, {});
-  if (places.carried_gradient != nowhere) {
-    residual_forward(context.exec, gradients.input, tensor_of(now.block, places.carried_gradient),
-                     gradients.input, {});
-  }
+  multiply_by_scale(context.exec, d_outputs, pass().output_gradient(), scale, factor);
 }
 
 void TrainingModel::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
@@ -299,23 +197,24 @@ void TrainingModel::backward(const StepContext& context, bool accumulate, const 
     fail_run(errors::internal, "the gradient of the input was not planned");
   const Region region("backward");
   const StepContext of_blocks = context_of_blocks(context);
-  const Program& now = program();
+  const PlacedSchedule& now = program();
+  const SchedulePass run = pass();
   block_done(chain_.blocks.size());
   progress_.backward = 1;
   for (std::size_t i = now.loss + 1; i < now.schedule.size(); ++i) {
     const std::size_t block = now.schedule[i].block;
     if (now.schedule[i].kind == OperationKind::forward) {
-      run_forward(of_blocks, i, true);
+      run.forward(of_blocks, i, true);
       continue;
     }
-    run_backward(of_blocks, i, accumulate, wants_input_gradient);
+    run.backward(of_blocks, i, {.accumulate = accumulate, .input = wants_input_gradient});
     if (block < chain_.blocks.size()) block_done(block);
     progress_.backward += 1;  // before an observer can throw: the block has exchanged its sums
     const std::size_t stage = stage_of(block);
     observe_parameters(observer, chain_, stage, parameters_.gradients(stage), " gradient");
     if (block > 0) {
       observe(observer, stage_of(block - 1), "output gradient",
-              tensor_of(block, now.placement.operations[i].input_gradient));
+              run.tensor_of(block, now.placement.operations[i].input_gradient));
     }
   }
   progress_ = {};

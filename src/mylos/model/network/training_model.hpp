@@ -18,6 +18,7 @@
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/forward_pass.hpp"
 #include "mylos/model/network/observer.hpp"
+#include "mylos/model/network/schedule_pass.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "mylos/model/rollout/rollout_state.hpp"
 
@@ -67,8 +68,6 @@ class TrainingModel {
   /// Returns the tensors that are not trained.
   [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
-  /// Returns the bytes of the gradients of the input of `samples` samples; 0 if `chain` does not want them.
-  [[nodiscard]] static std::size_t input_gradient_bytes(const Chain& chain, std::int64_t samples);
   /// Returns the memory of a model for micro-batches of `samples` samples, without activations, buffers and
   /// rollout.
   [[nodiscard]] static PartMemory memory(const Chain& chain, const ParameterLayout& layout,
@@ -118,7 +117,7 @@ class TrainingModel {
                 const Observer* observer = nullptr, bool wants_input_gradient = false);
   /// Returns the gradient of the input [rows, inputs], in its type and scaled like the seed, that the last
   /// backward() computed if it was wanted.
-  [[nodiscard]] ConstTensor input_gradient() const { return input_gradient(0); }
+  [[nodiscard]] ConstTensor input_gradient() const { return pass().input_gradient(0); }
 
   /// Returns whether blocks exchange statistics with the other ranks: all ranks must then make the same
   /// passes.
@@ -139,19 +138,9 @@ class TrainingModel {
   void join_backward(const StepContext& context, bool zeros, const BlockDone& block_done);
 
  private:
-  /// What a pass of training runs, and where its tensors lie.
-  struct Program {
-    Program(Chain of, const ChainCost& cost, Schedule operations);
-
-    Chain chain;
-    Skips skips;
-    Schedule schedule;
-    Lifetimes lifetimes;
-    Placement placement;
-    std::vector<bool> fused;  // by operation: also computes the norm of the next one (fused_norms.hpp)
-    std::size_t loss = 0;     // operation of the schedule
-  };
-  [[nodiscard]] const Program& program() const { return programs_[program_]; }
+  [[nodiscard]] const PlacedSchedule& program() const { return programs_[program_]; }
+  /// Returns the pass of the last forward() in training.
+  [[nodiscard]] SchedulePass pass() const { return {program(), memory_, input_}; }
   /// Returns the programs of a rollout.
   void add_programs(const RolloutChain& rollout, const Engines& engines, std::int64_t rows,
                     std::optional<Schedule> schedule, const std::vector<Schedule>& shorter);
@@ -163,31 +152,22 @@ class TrainingModel {
                                            std::int64_t pass);
   /// Returns the context of the blocks, which read the rollout's step.
   [[nodiscard]] StepContext context_of_blocks(const StepContext& context) const;
-  [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
-  [[nodiscard]] ConstTensor skip_of(std::size_t block, std::size_t offset) const;
-  [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] const LossHead& head() const;
-  /// Returns the gradient of the last output.
-  [[nodiscard]] Tensor seed_gradient() const;
-  [[nodiscard]] std::byte* at(std::size_t offset) const;
-  void run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const;
-  void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
-                    bool wants_input_gradient) const;
   void join_rest_of_forward(const StepContext& context, const BeforeBlock& before_block);
-  /// Returns the gradient of x_0 by the first block (0), or by the blocks that read it as a skip (1).
-  [[nodiscard]] Tensor input_gradient(std::size_t part) const;
-
   Chain chain_;  // one copy
   ParameterStore parameters_;
   BufferStore buffers_;
   bool exchanges_in_passes_;
   std::int64_t samples_;
-  std::vector<Program> programs_;  // by number of copies, or by copies that run alone
+  std::vector<PlacedSchedule> programs_;  // by number of copies, or by copies that run alone
   std::size_t program_ = 0;
   std::optional<RolloutState> rollout_;
   Arena arena_;
-  Arena input_gradients_;                  // empty unless the chain has input_gradients
+  Arena input_gradients_;  // empty unless the chain has input_gradients
+  PassMemory::StageTensors weights_;
+  PassMemory::StageTensors gradients_;
+  PassMemory memory_{weights_, gradients_, buffers_, arena_, input_gradients_, samples_};
   std::optional<ForwardPass> evaluation_;  // on the tensors above
   bool trains_ = false;                    // the last forward()
   /// How far the passes of a micro-batch are.

@@ -148,10 +148,10 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   const std::int64_t points = convolution_.output().points();
-  activation_backward(context.exec, options_.activation, by_points(derivative_source, points),
-                      by_points(dz, points), by_points(dz, points),
-                      options_.bias ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
-                      token_dropout(context, dropout_stream_, options_.dropout, points));
+  activation_backward(
+      context.exec, options_.activation, by_points(derivative_source, points), by_points(dz, points),
+      by_points(dz, points), options_.bias && gradients.wants_weights ? gradients.weights["bias"] : Tensor(),
+      gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, points));
 
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();
@@ -160,6 +160,7 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
                                 own.products);
     if (casts) convert(context.exec, dx, gradients.input);
   }
+  if (!gradients.wants_weights) return;
   convolution_.weight_gradient(context.exec, context.engines, input, dz, gradients.weights["weight"], {},
                                gradients.accumulate, own.products);
 }

@@ -137,7 +137,9 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, derivative_source, gradients.output, dz,
-                      linear.bias_gradient(context.engines.gemm, gradients.weights, rows),
+                      gradients.wants_weights
+                          ? linear.bias_gradient(context.engines.gemm, gradients.weights, rows)
+                          : Tensor(),
                       gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, 1));
 
   if (!gradients.input.empty()) {
@@ -146,6 +148,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
     linear.input_gradient(context, memory.weights, dz, dx, own.products);
     if (casts) convert(context.exec, dx, gradients.input);
   }
+  if (!gradients.wants_weights) return;
   linear.weight_gradient(context, gradients.weights, gradients.accumulate, dz, input, own.products);
 }
 

@@ -93,6 +93,18 @@ void BatchNormBlock::forward(const StepContext& context, const BlockMemory& memo
   activation_forward(context.exec, options_.activation, y, y, {});
 }
 
+/// In evaluation the statistics are constants: dx = gamma rstd dy.
+void BatchNormBlock::running_input_gradient(const StepContext& context, const BlockMemory& memory,
+                                            const Tensor& dy, const Tensor& dx) const {
+  const ParameterTensors& buffers = memory.buffers;
+  auto* const rstd = buffers["rstd"].as<float>();
+  batch_norm_running_rstd(context.exec, options_.grid.channels, buffers["running_variance"].as<float>(),
+                          options_.epsilon, rstd);
+  set_to_zero(context.exec, buffers["mean"]);
+  batch_norm_apply(context.exec, options_.grid, dy, memory.weights["weight"], {}, buffers["mean"].as<float>(),
+                   rstd, dx);
+}
+
 void BatchNormBlock::backward(const StepContext& context, const BlockMemory& memory,
                               const BlockGradients& gradients) const {
   const Region region("norm backward");
@@ -106,15 +118,19 @@ void BatchNormBlock::backward(const StepContext& context, const BlockMemory& mem
     activation_backward(context.exec, options_.activation, points_of(memory.output), points_of(dy),
                         points_of(dy), {}, false, {});
   }
-  batch_norm_sum_gradients(context.exec, options_.grid, x, dy, mean, rstd, sums.as<double>(),
-                           gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
-                           own.kernels);
-  if (options_.over_ranks && context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
-  if (gradients.input.empty()) return;
   const bool casts = !own.input_gradient.empty();
   const Tensor dx = casts ? own.input_gradient : gradients.input;
-  batch_norm_input_gradient(context.exec, options_.grid, x, dy, memory.weights["weight"], mean, rstd,
-                            sums.as<double>(), dx, own.kernels);
+  if (context.training) {
+    batch_norm_sum_gradients(context.exec, options_.grid, x, dy, mean, rstd, sums.as<double>(),
+                             gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
+                             own.kernels);
+    if (options_.over_ranks && context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
+    if (gradients.input.empty()) return;
+    batch_norm_input_gradient(context.exec, options_.grid, x, dy, memory.weights["weight"], mean, rstd,
+                              sums.as<double>(), dx, own.kernels);
+  } else {
+    running_input_gradient(context, memory, dy, dx);
+  }
   if (casts) convert(context.exec, dx, gradients.input);
 }
 

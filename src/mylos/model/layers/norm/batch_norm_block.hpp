@@ -53,6 +53,8 @@ class BatchNormBlock final : public Block {
   struct Forward;
   [[nodiscard]] NormBackward backward_pieces(std::int64_t rows, std::byte* workspace) const;
   [[nodiscard]] Tensor points_of(const Tensor& matrix) const;
+  void running_input_gradient(const StepContext& context, const BlockMemory& memory, const Tensor& dy,
+                              const Tensor& dx) const;
   void take_statistics(const StepContext& context, const ConstTensor& x, const ParameterTensors& buffers,
                        std::byte* workspace) const;
 

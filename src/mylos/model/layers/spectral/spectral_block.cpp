@@ -202,11 +202,12 @@ void SpectralBlock::backward(const StepContext& context, const BlockMemory& memo
   if (recomputes) convolution_.analyse(step, cast(context.exec, memory.input, own.input_copy), coefficients);
 
   const bool casts = !own.input_gradient.empty();
-  convolution_.backward(step, coefficients, memory.weights["weight"], gradients.output,
-                        {.weight = gradients.weights["weight"],
-                         .bias = options_.bias ? gradients.weights["bias"] : Tensor(),
-                         .input = casts ? own.input_gradient : gradients.input,
-                         .accumulate = gradients.accumulate});
+  convolution_.backward(
+      step, coefficients, memory.weights["weight"], gradients.output,
+      {.weight = gradients.wants_weights ? gradients.weights["weight"] : Tensor(),
+       .bias = options_.bias && gradients.wants_weights ? gradients.weights["bias"] : Tensor(),
+       .input = casts ? own.input_gradient : gradients.input,
+       .accumulate = gradients.accumulate});
   if (casts) convert(context.exec, own.input_gradient, gradients.input);
 }
 

@@ -1,0 +1,202 @@
+#include "mylos/inference/library/derivatives.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "mylos/base/tensor_views.hpp"
+#include "mylos/inference/library/output_derivatives.hpp"
+#include "mylos/model/network/make_chain.hpp"
+
+namespace mylos {
+namespace {
+
+/// Of a piece's activations and gradients, unless one sample takes more.
+constexpr std::size_t max_pass_bytes = std::size_t{1} << 28;
+constexpr std::int64_t max_samples = 256;
+
+std::int64_t samples_of_piece(const Chain& chain, const Engines& engines) {
+  std::int64_t samples = max_samples;
+  while (samples > 1 && InputGradient::memory_bytes(chain, engines, samples) > max_pass_bytes) samples /= 2;
+  return samples;
+}
+
+ColumnScaling inverse_of(ColumnScaling scaling) {
+  for (double& shift : scaling.shift) shift = 0;
+  for (double& scale : scaling.scale) scale = 1 / scale;
+  return scaling;
+}
+
+/// What turns derivatives of scaled values into those of values.
+Normalizer derivatives_of(const Normalizer& normalizer) {
+  Normalizer inverse;
+  inverse.inputs = inverse_of(normalizer.inputs);
+  inverse.targets = inverse_of(normalizer.targets);
+  return inverse;
+}
+
+/// The samples whose Jacobians fit in a piece of `samples` rows, one for each output; at least one.
+std::int64_t jacobians_of_piece(const Chain& chain, std::int64_t samples) {
+  return has_jacobian(chain) ? std::max<std::int64_t>(1, samples / chain.outputs()) : 0;
+}
+
+/// The host memory through which arrays of the host go to a device and back, in floats.
+std::size_t staged_values(const Chain& chain, std::int64_t samples) {
+  const std::int64_t of_piece = samples * std::max(chain.inputs(), chain.outputs());
+  const std::int64_t of_jacobians = jacobians_of_piece(chain, samples) * chain.inputs() * chain.outputs();
+  return memory_is_host ? 0 : static_cast<std::size_t>(std::max(of_piece, of_jacobians));
+}
+
+/// The channels of a point of the outputs.
+std::int64_t channels_of(const Chain& chain) {
+  const std::optional<OutputField> field = chain.head->field();
+  return field ? field->grid.channels : chain.outputs();
+}
+
+}  // namespace
+
+bool has_jacobian(const Chain& chain) {
+  return chain.inputs() <= max_jacobian_numbers / chain.outputs();
+}
+
+Chain derivative_chain(const StoredNetwork& network) {
+  PrecisionOptions precision;
+  precision.compute = DType::fp32;
+  return make_chain(network.options.model, precision, network.options.run.seed, false, true);
+}
+
+ModelDerivatives::Tensors::Tensors(const Chain& chain, std::int64_t count, void* memory) : pieces(memory) {
+  samples = pieces.take_tensor(DType::fp32, count, chain.inputs());
+  inputs = pieces.take_tensor(DType::fp32, count, chain.inputs());
+  d_outputs = pieces.take_tensor(DType::fp32, count, chain.outputs());
+  if (!memory_is_host)
+    staged = pieces.take_tensor(DType::fp32, count, std::max(chain.inputs(), chain.outputs()));
+  jacobian = pieces.take_tensor(DType::fp32, jacobians_of_piece(chain, count),
+                                chain.inputs() * (has_jacobian(chain) ? chain.outputs() : 1));
+}
+
+InferenceBytes ModelDerivatives::memory(const StoredNetwork& network, const Engines& engines, int count) {
+  const Chain chain = derivative_chain(network);
+  const std::int64_t samples = samples_of_piece(chain, engines);
+  const Normalizer& normalizer = network.training.normalizer;
+  const auto copies = static_cast<std::size_t>(count);
+  InferenceBytes bytes = InferenceModel::memory(chain, engines, samples);
+  bytes.statistics = copies * (bytes.statistics + ScalingArrays::memory_bytes(normalizer) +
+                               ScalingArrays::memory_bytes(derivatives_of(normalizer)));
+  bytes.workspace = copies * (bytes.workspace + InputGradient::memory_bytes(chain, engines, samples) +
+                              Tensors(chain, samples, nullptr).pieces.bytes() +
+                              staged_values(chain, samples) * sizeof(float));
+  return bytes;
+}
+
+ModelDerivatives::ModelDerivatives(const StoredNetwork& network, const Engines& engines)
+    : ModelDerivatives(std::make_unique<InferenceModel>(derivative_chain(network), engines,
+                                                        samples_of_piece(derivative_chain(network), engines)),
+                       network, engines) {}
+
+ModelDerivatives::ModelDerivatives(const ModelDerivatives& original, const StoredNetwork& network,
+                                   const Engines& engines)
+    : ModelDerivatives(std::make_unique<InferenceModel>(*original.model_, engines), network, engines) {}
+
+ModelDerivatives::ModelDerivatives(std::unique_ptr<InferenceModel> model, const StoredNetwork& network,
+                                   const Engines& engines)
+    : model_(std::move(model)),
+      gradient_(chain(), model_->weights(), model_->buffers(), engines, model_->samples()),
+      scaling_(network.training.normalizer),
+      inverse_(derivatives_of(network.training.normalizer)),
+      memory_("derivatives", Tensors(chain(), model_->samples(), nullptr).pieces.bytes()),
+      tensors_(chain(), model_->samples(), memory_.data()) {
+  const std::size_t values = staged_values(chain(), model_->samples());
+  if (values > 0) staging_ = decltype(staging_)("staged derivatives", values);  // an empty one would allocate
+}
+
+ScalingTable ModelDerivatives::inputs(Units units) const {
+  return units == Units::data ? scaling_.inputs() : ScalingTable{};
+}
+
+ScalingTable ModelDerivatives::derivatives_of_inputs(Units units) const {
+  return units == Units::data ? inverse_.inputs() : ScalingTable{};
+}
+
+ScalingTable ModelDerivatives::derivatives_of_outputs(Units units) const {
+  return units == Units::data && is_of_numbers(chain().prediction()) ? inverse_.targets() : ScalingTable{};
+}
+
+void ModelDerivatives::read(const Execution& exec, const ArraySamples& from, std::int64_t first,
+                            const ScalingTable& scaling, const Tensor& rows) {
+  if (memory_is_host || from.on_device) return read_samples(exec, from, first, scaling, rows);
+  if constexpr (!memory_is_host) {
+    exec.fence("staging");  // the last rows have left the host's memory
+    const auto values = static_cast<std::size_t>(rows.size());
+    read_on_host(from, first, rows.rows(), rows.columns(), staging_.data());
+    const Tensor staged(tensors_.staged.data(), DType::fp32, rows.rows(), rows.columns());
+    Kokkos::deep_copy(exec, staged.flat<float>(),
+                      Kokkos::subview(staging_, std::pair(std::size_t{0}, values)));
+    read_samples(exec, array_of_rows(staged), 0, scaling, rows);
+  }
+}
+
+void ModelDerivatives::write(const Execution& exec, const ConstTensor& rows, const ScalingTable& scaling,
+                             const ArraySamples& to, std::int64_t first) {
+  if (memory_is_host || to.on_device) return write_samples(exec, rows, scaling, to, first);
+  if constexpr (!memory_is_host) {
+    ConstTensor floats = rows;
+    if (scaling.scale != nullptr) {
+      const Tensor staged(tensors_.staged.data(), DType::fp32, rows.rows(), rows.columns());
+      write_samples(exec, rows, scaling, array_of_rows(staged), 0);
+      floats = staged;
+    }
+    const auto values = static_cast<std::size_t>(rows.size());
+    Kokkos::deep_copy(exec, Kokkos::subview(staging_, std::pair(std::size_t{0}, values)),
+                      floats.flat<float>());
+    exec.fence("derivatives");
+    write_on_host(staging_.data(), rows.rows(), rows.columns(), to, first);
+  }
+}
+
+ConstTensor ModelDerivatives::pull_back(const Execution& exec, const ConstTensor& inputs,
+                                        const ConstTensor& d_outputs, Units units) {
+  const ConstTensor computed = gradient_.forward(exec, inputs);
+  seed_from_outputs(exec, chain().prediction(), units == Units::network, channels_of(chain()), computed,
+                    d_outputs, gradient_.seed());
+  return gradient_.backward(exec);
+}
+
+void ModelDerivatives::vjp(const Execution& exec, const ArraySamples& x, const ArraySamples& dy,
+                           const ArraySamples& dx, Units units) {
+  for (std::int64_t first = 0; first < x.count; first += model_->samples()) {
+    const std::int64_t count = std::min(model_->samples(), x.count - first);
+    const Tensor in = tensors_.inputs.row_range(0, count);
+    const Tensor d_outputs = tensors_.d_outputs.row_range(0, count);
+    read(exec, x, first, inputs(units), in);
+    read(exec, dy, first, derivatives_of_outputs(units), d_outputs);
+    write(exec, pull_back(exec, in, d_outputs, units), derivatives_of_inputs(units), dx, first);
+  }
+  exec.fence("vjp");
+}
+
+void ModelDerivatives::jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to,
+                                Units units) {
+  const std::int64_t outputs = chain().outputs();
+  const std::int64_t of_sample = std::min(outputs, model_->samples());  // rows at a time
+  const std::int64_t at_a_time = tensors_.jacobian.rows();
+  for (std::int64_t first = 0; first < x.count; first += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, x.count - first);
+    const Tensor in = tensors_.samples.row_range(0, count);
+    read(exec, x, first, inputs(units), in);
+    for (std::int64_t output = 0; output < outputs; output += of_sample) {
+      const std::int64_t rows = count * std::min(of_sample, outputs - output);
+      const Tensor repeated = tensors_.inputs.row_range(0, rows);
+      const Tensor d_outputs = tensors_.d_outputs.row_range(0, rows);
+      repeat_for_outputs(exec, in, output, derivatives_of_outputs(units).scale, repeated, d_outputs);
+      const ConstTensor found = pull_back(exec, repeated, d_outputs, units);
+      const Tensor own(tensors_.jacobian.as<float>() + output * chain().inputs(), DType::fp32, rows,
+                       chain().inputs());
+      write_samples(exec, found, derivatives_of_inputs(units), array_of_rows(own), 0);
+    }
+    write(exec, tensors_.jacobian.row_range(0, count), {}, to, first);
+  }
+  exec.fence("jacobian");
+}
+
+}  // namespace mylos
