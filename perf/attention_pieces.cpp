@@ -80,7 +80,7 @@ class AttentionLayer {
   Arena workspace_;
 };
 
-/// FLOPs of the products within a causal mask.
+/// FLOPs of the GEMMs within a causal mask.
 std::string rate(const Subject& subject, bool backward, double milliseconds) {
   const double flops = (backward ? 5.0 : 2.0) * static_cast<double>(subject.rows() * subject.width()) *
                        static_cast<double>(subject.context + 1);

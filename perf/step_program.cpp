@@ -115,7 +115,7 @@ class Program {
       fmt::print("{:.3f}\n", step(name, count));
     } else if (command == "floor") {
       const FloorTimes times = floor(name).measure();
-      fmt::print("{:.3f} {:.3f} {:.3f} {:.3f}\n", times.total(), times.products, times.other, times.passes);
+      fmt::print("{:.3f} {:.3f} {:.3f} {:.3f}\n", times.total(), times.gemms, times.other, times.passes);
     } else if (command == "floor-detail") {
       floor(name).measure();
       fmt::print("{}", floor(name).describe());

@@ -15,7 +15,7 @@ namespace device_use {
 
 /// Of one step, or of all that lies outside steps: calls counted by name.
 struct Calls {
-  std::map<std::string, long> launches;  // kernels, products, collectives, graphs
+  std::map<std::string, long> launches;  // kernels, GEMMs, collectives, graphs
   std::map<std::string, long> recorded;  // kernels and so on of the graphs that were launched
   std::map<std::string, long> copies;    // and fills, that go on beside the host
   std::map<std::string, long> waits;     // of the host for the device

@@ -11,8 +11,8 @@
 #include "mylos/base/execution.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos::app {
 namespace {

@@ -20,8 +20,8 @@
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
@@ -149,7 +149,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
     note += (note.empty() ? "" : "\n") + choice;
   const Output output = standard_output(0);
   if (arguments.products) {
-    output.line(products_table(stages, problem));
+    output.line(gemms_table(stages, problem));
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }

@@ -6,8 +6,8 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/kernels/convolution/convolution_by_gemm.hpp"
 #include "mylos/kernels/convolution/convolution_by_library.hpp"
-#include "mylos/kernels/convolution/convolution_products.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
 
 namespace mylos {
@@ -34,8 +34,8 @@ void run_map(const Execution& exec, const Engines& engines, const ConvolutionSha
   const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
   const auto way = ConvolutionByLibrary::find(engines.libraries, shape, pass, type);
   if (way && way->run(exec, operands, samples, workspace)) return;
-  const auto by_products = adjoint ? convolution_products::apply_adjoint : convolution_products::apply;
-  by_products(exec, engines.gemm, ConvolutionMap(shape), type, operands, samples, workspace);
+  const auto by_gemm = adjoint ? convolution_by_gemm::apply_adjoint : convolution_by_gemm::apply;
+  by_gemm(exec, engines.gemm, ConvolutionMap(shape), type, operands, samples, workspace);
 }
 
 }  // namespace
@@ -48,15 +48,15 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
 
 std::size_t Convolution::workspace_bytes(const Engines& engines, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
-  const auto bytes = [&](ConvolutionPass pass, auto products_workspace) {
+  const auto bytes = [&](ConvolutionPass pass, auto gemms_workspace) {
     const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
     const std::size_t library_bytes = way ? way->workspace_bytes(samples) : 0;
     if (way && !way->may_refuse()) return library_bytes;
-    return std::max(library_bytes, products_workspace(engines.gemm, map, type_, samples));
+    return std::max(library_bytes, gemms_workspace(engines.gemm, map, type_, samples));
   };
-  return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
-                   bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
-                   bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
+  return std::max({bytes(ConvolutionPass::apply, convolution_by_gemm::apply_workspace),
+                   bytes(ConvolutionPass::adjoint, convolution_by_gemm::adjoint_workspace),
+                   bytes(ConvolutionPass::weights, convolution_by_gemm::sum_workspace)});
 }
 
 SparedFlops Convolution::spared_flops(const Engines& engines) const {
@@ -120,8 +120,8 @@ void Convolution::weight_gradient(const Execution& exec, const Engines& engines,
   const ConstTensor& to = shape_.transposed ? x : dy;
   const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
   if (!way || !way->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
-    convolution_products::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,
-                                      accumulate, workspace);
+    convolution_by_gemm::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,
+                                     accumulate, workspace);
   }
   if (d_bias.empty()) return;
   const Tensor points(dy.data(), type_, dy.rows() * output_.points(), shape_.outputs);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/convolution/gathered_product.hpp"
+#include "mylos/kernels/convolution/gathered_gemm.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 

@@ -7,12 +7,12 @@
 
 namespace mylos::winograd {
 
-/// The products per tile and pair of channels, numbered row by row.
-inline constexpr std::int64_t products = 16;
+/// The GEMMs of a convolution, one for each of the 4 x 4 values of a transformed tile, row by row.
+inline constexpr std::int64_t gemms = 16;
 /// The taps of one plane of the kernel.
 inline constexpr std::int64_t taps = 9;
 
-/// Returns the distance in floats between the matrices of two products: an odd number of cache lines, so that
+/// Returns the distance in floats between the matrices of two GEMMs: an odd number of cache lines, so that
 /// the sixteen values of a tile fall into different cache sets.
 constexpr std::int64_t matrix_stride(std::int64_t floats) {
   constexpr std::int64_t floats_of_line = 16;

@@ -9,8 +9,8 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos {
 namespace {

@@ -58,15 +58,15 @@ ordered_json json_of(const Operation& operation) {
   return forward;
 }
 
-ordered_json json_of(const ProductEngine& product) {
-  const GemmProblem& problem = product.problem;
+ordered_json json_of(const PlannedEngine& gemm) {
+  const GemmProblem& problem = gemm.problem;
   return {{"form", name_of(form_of(problem))},
           {"m", problem.m},
           {"n", problem.n},
           {"k", problem.k},
           {"type", name_of(problem.a)},
           {"stored", name_of(problem.c)},
-          {"engine", product.engine}};
+          {"engine", gemm.engine}};
 }
 
 ordered_json members_of(const MemoryPlan& memory) {
@@ -81,12 +81,12 @@ ordered_json members_of(const MemoryPlan& memory) {
                            {"cost", json_of(memory.statement.cost)},
                            {"operations", ordered_json::array()}};
   for (const Operation& operation : plan.schedule) document["operations"].push_back(json_of(operation));
-  const ProductEngines& engines = memory.engines;
-  if (!engines.products.empty() || engines.library_sums) {
+  const PlannedEngines& engines = memory.engines;
+  if (!engines.gemms.empty() || engines.library_sums) {
     document["instructions"] = engines.instructions;
     document["threads"] = engines.threads;
   }
-  for (const ProductEngine& product : engines.products) document["products"].push_back(json_of(product));
+  for (const PlannedEngine& gemm : engines.gemms) document["products"].push_back(json_of(gemm));
   return document;
 }
 

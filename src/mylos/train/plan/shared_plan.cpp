@@ -7,9 +7,9 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
 #include "mylos/io/system/system_memory.hpp"
-#include "mylos/kernels/engines/first_products.hpp"
+#include "mylos/kernels/engines/first_gemms.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos {
 
@@ -23,7 +23,7 @@ NodeShare share_of_node(RankGroup& ranks) {
 
 MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                              const RunData* data, const std::optional<NodeShare>& share) {
-  if (!memory_is_host) run_on_all(ranks, [&] { run_first_products(engines.gemm); });
+  if (!memory_is_host) run_on_all(ranks, [&] { run_first_gemms(engines.gemm); });
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
@@ -48,7 +48,7 @@ MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGr
   return problem;
 }
 
-MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
+MemoryPlan new_plan(const MemoryProblem& problem, const PlannedEngines& known,
                     const std::function<void(const std::string&)>& line) {
   if (const std::string note = choose_engines(problem, known); !note.empty()) line(note);
   MemoryPlan chosen = plan_memory(problem);
