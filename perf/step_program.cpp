@@ -28,8 +28,8 @@ Chain chain_of(const Options& options) {
 
 /// The number after `suffix` in a name; 0 if it has none.
 std::int64_t number_behind(const std::string& name, const std::string& suffix) {
-  const std::size_t place = name.find(suffix);
-  return place == std::string::npos ? 0 : std::atoll(name.c_str() + place + suffix.size());
+  const std::size_t position = name.find(suffix);
+  return position == std::string::npos ? 0 : std::atoll(name.c_str() + position + suffix.size());
 }
 
 /// Plans with measured times.

@@ -53,15 +53,15 @@ class Pieces : public testing::Test {
     }
   }
   /// Returns this rank's part of the matrix, sharded inside rows; the last rank holds the vector.
-  CheckpointState own_part(std::vector<float>& place, std::vector<float>& vector_place, int rank) const {
+  CheckpointState own_part(std::vector<float>& place, std::vector<float>& vector_memory, int rank) const {
     const std::int64_t world = ranks.size();
     const std::int64_t begin = size * rank / world;
     const std::int64_t end = size * (rank + 1) / world;
     CheckpointState state;
     state.arrays.push_back(matrix(place, {begin}, {end - begin}));
     StateArray bias{"/model/hidden1/bias", DType::fp32, {5}, {}, true};
-    vector_place.resize(5);
-    if (rank == world - 1) bias.pieces.push_back({0, 5, vector_place.data()});
+    vector_memory.resize(5);
+    if (rank == world - 1) bias.pieces.push_back({0, 5, vector_memory.data()});
     state.arrays.push_back(bias);
     for (StateArray& array : state.arrays) array.sharded = true;
     return state;

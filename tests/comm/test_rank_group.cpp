@@ -31,7 +31,7 @@ TEST(Waiting, ForALateRankLeavesTheCoreToOthers) {
 
 TEST(RanksOfANode, AreNumberedInTheirOrder) {
   RankGroup ranks(MPI_COMM_WORLD, 30);
-  const NodePlace place = ranks.node_place();
+  const NodePosition place = ranks.node_position();
   EXPECT_EQ(place.first, 0);
   EXPECT_EQ(place.index, ranks.rank());
   EXPECT_EQ(place.ranks, ranks.size());
@@ -44,7 +44,7 @@ TEST(RanksOfANode, AreThoseOfTheGroupByItsOwnNumbers) {
   MPI_Comm_split(MPI_COMM_WORLD, all.rank() % 2, -all.rank(), &half);
   {
     RankGroup group(half, 30);
-    const NodePlace place = group.node_place();
+    const NodePosition place = group.node_position();
     EXPECT_EQ(place.first, 0);
     EXPECT_EQ(place.index, group.rank());
     EXPECT_EQ(place.ranks, group.size());

@@ -64,7 +64,7 @@ class Ledger {
   [[nodiscard]] Calls last_step();
   [[nodiscard]] std::set<std::string> take_faults();
   /// The arrays of the time at which they took most, since begin_plan().
-  [[nodiscard]] std::map<std::string, std::int64_t> max_held();
+  [[nodiscard]] std::map<std::string, std::int64_t> max_allocated();
 
  private:
   Ledger() = default;
@@ -85,7 +85,7 @@ class Ledger {
   std::map<std::string, long> captured_;
   CaptureOrder order_;
   std::map<std::string, std::int64_t> held_;  // bytes by label
-  std::map<std::string, std::int64_t> max_held_;
+  std::map<std::string, std::int64_t> max_allocated_;
 };
 
 }  // namespace device_use

@@ -46,7 +46,7 @@ TEST(ConformalScores, OfAllRanksHaveTheQuantileOfTheSortedWhole) {
   ConformalScores scores(ConformalScore::scaled, shape.channels, samples);
   std::vector<std::vector<double>> expected(2);
   for (int sample = 0; sample < samples; ++sample) {
-    JudgedRows rows{.shape = shape, .errors = {}, .deviations = {}};
+    EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}};
     double largest[2] = {0, 0};
     for (int i = 0; i < 6; ++i) {
       // Some are equal, some are 0.

@@ -42,7 +42,7 @@ struct Machine {
   [[nodiscard]] MemoryStatement statement() const { return state_memory(problem(0)); }
   [[nodiscard]] NetworkPlan network() const { return plan_network(options, 0, 1); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.network = network(), .engines = *engines, .place = {}, .data = nullptr, .budget = budget};
+    return {.network = network(), .engines = *engines, .processes = {}, .data = nullptr, .budget = budget};
   }
 };
 

@@ -23,7 +23,7 @@ struct Machine {
   [[nodiscard]] MemoryProblem problem() const {
     return {.network = plan_network(options, 0, 1),
             .engines = *engines,
-            .place = {},
+            .processes = {},
             .data = nullptr,
             .budget = std::size_t{1} << 30};
   }
@@ -168,7 +168,7 @@ TEST(ThreadNote, IsOfConvolutionsToo) {
     options.kernels.gemm = gemm;
     const std::unique_ptr<EngineSet> engine = make_engines(options.kernels);
     const MemoryProblem problem{
-        .network = plan_network(options, 0, 1), .engines = *engine, .place = {}, .data = nullptr};
+        .network = plan_network(options, 0, 1), .engines = *engine, .processes = {}, .data = nullptr};
     return std::pair(engines_in_use(problem), engine->libraries().convolution != nullptr);
   };
   const auto [engines, has_library] = engines_of(GemmChoice::automatic);

@@ -63,7 +63,7 @@ class Entries : public testing::TestWithParam<MemoryCase> {
     const Options& options = GetParam().options;
     if (!allows_ranks(options, options.data.micro_batch, world_.communicator->size()))
       GTEST_SKIP() << "reproducible on " << world_.communicator->size() << " ranks";
-    if (cuts_gradients_too_early(options, world_.communicator->size())) GTEST_SKIP();
+    if (shards_accumulated_gradients(options, world_.communicator->size())) GTEST_SKIP();
   }
 
   const AllocationsByLabel allocations_;  // those of the communicator too

@@ -88,22 +88,22 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
 }
 
 /// A, B, C and a workspace for every compared engine, one after the other in memory.
-struct OperandPlaces {
+struct OperandOffsets {
   std::size_t b = 0;
   std::size_t c = 0;
   std::size_t workspace = 0;
   std::size_t end = 0;
 };
 
-OperandPlaces places_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
-  OperandPlaces places;
-  places.b = matrix_bytes(problem.m, problem.k, problem.a);
-  places.c = places.b + matrix_bytes(problem.k, problem.n, problem.b);
-  places.workspace = places.c + matrix_bytes(problem.m, problem.n, problem.c);
-  places.end = places.workspace;
+OperandOffsets offsets_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
+  OperandOffsets offsets;
+  offsets.b = matrix_bytes(problem.m, problem.k, problem.a);
+  offsets.c = offsets.b + matrix_bytes(problem.k, problem.n, problem.b);
+  offsets.workspace = offsets.c + matrix_bytes(problem.m, problem.n, problem.c);
+  offsets.end = offsets.workspace;
   for (const EngineRival& rival : rivals)
-    places.end = std::max(places.end, places.workspace + rival.engine->workspace_bytes(problem));
-  return places;
+    offsets.end = std::max(offsets.end, offsets.workspace + rival.engine->workspace_bytes(problem));
+  return offsets;
 }
 
 class GemmBench {
@@ -111,16 +111,16 @@ class GemmBench {
   explicit GemmBench(std::size_t bytes) : arena_("GEMMs", bytes) {}
 
   void measure(std::vector<EngineRival>& rivals, const GemmProblem& problem, int rounds) {
-    const OperandPlaces places = places_of(problem, rivals);
+    const OperandOffsets offsets = offsets_of(problem, rivals);
     fill_with_noise(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k));
-    fill_with_noise(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n));
+    fill_with_noise(exec_, arena_.tensor(offsets.b, problem.b, 1, problem.k * problem.n));
     // As in a step, the host waits for a device only after the last GEMM.
     const auto milliseconds_of = [&](EngineRival& rival, int times) {
       return milliseconds([&] {
         for (int i = 0; i < times; ++i) {
           rival.engine->run(exec_, problem,
-                            {arena_.data(), arena_.data() + places.b, arena_.data() + places.c},
-                            arena_.data() + places.workspace);
+                            {arena_.data(), arena_.data() + offsets.b, arena_.data() + offsets.c},
+                            arena_.data() + offsets.workspace);
         }
         exec_.fence("measured GEMM");
       });
@@ -178,7 +178,7 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
   for (const std::string& type : arguments.types) {
     for (const LayerShape& shape : shapes) {
       for (const NamedGemm& gemm : gemms_of_layer(shape, type_named(type)))
-        bytes = std::max(bytes, places_of(gemm.problem, rivals).end);
+        bytes = std::max(bytes, offsets_of(gemm.problem, rivals).end);
     }
   }
   require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest GEMM");

@@ -84,8 +84,8 @@ struct BlockMemory {
       : pieces(workspace),
         by_head(pieces.take<T>(head_matrices * heads_of_a_block(engines, shape) * head_elements(shape))),
         scores(pieces.take<float>(score_matrices * heads_of_a_block(engines, shape) * head_scores(shape))),
-        weights(place_of_weights(pieces, scores,
-                                 score_matrices * heads_of_a_block(engines, shape) * head_scores(shape))),
+        weights(memory_of_weights(pieces, scores,
+                                  score_matrices * heads_of_a_block(engines, shape) * head_scores(shape))),
         engine_workspace(pieces.take_bytes(gemm_workspace(engines, shape))) {}
 
   Pieces pieces;
@@ -95,7 +95,7 @@ struct BlockMemory {
   std::byte* engine_workspace;
 
  private:
-  static T* place_of_weights(Pieces& pieces, float* scores, std::int64_t count) {
+  static T* memory_of_weights(Pieces& pieces, float* scores, std::int64_t count) {
     if constexpr (std::is_same_v<T, float>) {
       return scores;
     } else {

@@ -65,11 +65,11 @@ ConstTensor samples_of(const void* data, DType type, std::int64_t first, std::in
   return {static_cast<const std::byte*>(data) + offset, type, samples, grid.columns()};
 }
 
-/// Returns the tensor converted to float in `place`, or its own data if `place` is null.
-const void* values(const Execution& exec, const ConstTensor& tensor, std::byte* place) {
-  if (place == nullptr) return tensor.data();
-  convert(exec, tensor, Tensor(place, DType::fp32, tensor.rows(), tensor.columns()));
-  return place;
+/// Returns the tensor converted to float in `memory`, or its own data if `memory` is null.
+const void* values(const Execution& exec, const ConstTensor& tensor, std::byte* memory) {
+  if (memory == nullptr) return tensor.data();
+  convert(exec, tensor, Tensor(memory, DType::fp32, tensor.rows(), tensor.columns()));
+  return memory;
 }
 
 }  // namespace
@@ -195,13 +195,13 @@ bool ConvolutionByLibrary::may_refuse() const {
 }
 
 const void* ConvolutionByLibrary::input(const Execution& exec, const ConstTensor& from,
-                                        std::byte* place) const {
-  if (!pads()) return values(exec, from, place);
+                                        std::byte* memory) const {
+  if (!pads()) return values(exec, from, memory);
   dispatch(type_, [&]<class T>(TypeTag<T>) {
-    if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(place));
-    pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<T*>(place));
+    if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(memory));
+    pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<T*>(memory));
   });
-  return place;
+  return memory;
 }
 
 bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,

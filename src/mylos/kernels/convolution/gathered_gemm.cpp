@@ -17,8 +17,8 @@ GemmProblem problem_of(const GatheredGemm& gemm, std::int64_t rows, bool bias) {
 }
 
 /// The target of rows of GEMMs that cannot be written to it directly.
-struct Placement {
-  explicit Placement(const GatheredGemm& gemm)
+struct TargetRows {
+  explicit TargetRows(const GatheredGemm& gemm)
       : points(gemm.gather.targets),
         target(gemm.target.extent),
         first_point(triple(gemm.first_point)),
@@ -43,9 +43,9 @@ struct Placement {
 
 /// GEMMs: [groups][rows][outputs], or null for zeros.
 template <class T, class B>
-void place_rows(const Execution& exec, const GatheredGemm& gemm, const float* gemms, const B* bias_values,
-                std::int64_t first_row, std::int64_t rows, T* target) {
-  const Placement placement(gemm);
+void scatter_rows(const Execution& exec, const GatheredGemm& gemm, const float* gemms, const B* bias_values,
+                  std::int64_t first_row, std::int64_t rows, T* target) {
+  const TargetRows target_rows(gemm);
   const std::int64_t outputs = gemm.outputs;
   const std::int64_t channels = outputs * gemm.gather.groups;
   const std::int64_t points = gemm.gather.target_points();
@@ -53,10 +53,10 @@ void place_rows(const Execution& exec, const GatheredGemm& gemm, const float* ge
   const std::int64_t first_point = first_row % points;
   const Divisor group_of(rows);
   for_each_tile(
-      exec, "place_rows", gemm.gather.groups * rows, outputs,
+      exec, "scatter_rows", gemm.gather.groups * rows, outputs,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const std::int64_t group = group_of.quotient(index);
-        const std::int64_t row = placement.row(first_sample, first_point + index - group * rows);
+        const std::int64_t row = target_rows.row(first_sample, first_point + index - group * rows);
         const std::int64_t channel = group * outputs + first;
         float value[tile_width];
         const float* const sums = gemms;
@@ -72,11 +72,11 @@ void place_rows(const Execution& exec, const GatheredGemm& gemm, const float* ge
       });
 }
 
-void place(const Execution& exec, const GatheredGemm& gemm, const float* gemms,
-           const GatheredOperands& operands, std::int64_t first_row, std::int64_t rows) {
+void scatter_to_target(const Execution& exec, const GatheredGemm& gemm, const float* gemms,
+                       const GatheredOperands& operands, std::int64_t first_row, std::int64_t rows) {
   dispatch_pair(gemm.type, gemm.target_type, [&]<class B, class T>(TypeTag<B>, TypeTag<T>) {
-    place_rows(exec, gemm, gemms, static_cast<const B*>(operands.bias), first_row, rows,
-               static_cast<T*>(operands.target));
+    scatter_rows(exec, gemm, gemms, static_cast<const B*>(operands.bias), first_row, rows,
+                 static_cast<T*>(operands.target));
   });
 }
 
@@ -135,7 +135,7 @@ void run_gathered_gemm(const Execution& exec, GemmEngine& engine, const Gathered
   for (std::int64_t first = 0; first < all_rows; first += workspace.rows) {
     const std::int64_t rows = std::min(workspace.rows, all_rows - first);
     if (gemm.gather.columns() == 0) {
-      place(exec, gemm, nullptr, operands, first, rows);
+      scatter_to_target(exec, gemm, nullptr, operands, first, rows);
       continue;
     }
     gather_columns(exec, gemm, operands.from, first, rows, workspace.columns);
@@ -145,7 +145,7 @@ void run_gathered_gemm(const Execution& exec, GemmEngine& engine, const Gathered
     }
     engine.run_batched(exec, batch_of(problem_of(gemm, rows, false), gemm.gather.groups),
                        {workspace.columns, operands.weights, workspace.gemms}, workspace.engine_workspace);
-    place(exec, gemm, workspace.gemms, operands, first, rows);
+    scatter_to_target(exec, gemm, workspace.gemms, operands, first, rows);
   }
 }
 

@@ -144,7 +144,7 @@ class WinogradMap {
   void run_tiles(const LibraryOperands& operands, std::int64_t first, std::int64_t count, float* seen) const {
     float* const sums = seen + winograd::gemms * seen_stride_;
     for (std::int64_t i = 0; i < count; ++i) {
-      const winograd::Place output = tiles_.output_of(first + i);
+      const winograd::PlanePoint output = tiles_.output_of(first + i);
       for (std::int64_t plane = 0; plane < planes_; ++plane) {
         const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
                                          tiles_.window_of(output, plane), zeros_);
@@ -168,11 +168,11 @@ class WinogradMap {
   }
 
   void transform_sums(const float* sums, std::int64_t tile, const LibraryOperands& operands) const {
-    const winograd::Place place = tiles_.output_of(tile);
+    const winograd::PlanePoint first = tiles_.output_of(tile);
     const GridShape& grid = tiles_.output;
-    const bool has_row[] = {true, place.y + 1 < grid.extent[1]};
-    const bool has_column[] = {true, place.x + 1 < grid.extent[2]};
-    const std::int64_t point = (place.plane * grid.extent[1] + place.y) * grid.extent[2] + place.x;
+    const bool has_row[] = {true, first.y + 1 < grid.extent[1]};
+    const bool has_column[] = {true, first.x + 1 < grid.extent[2]};
+    const std::int64_t point = (first.plane * grid.extent[1] + first.y) * grid.extent[2] + first.x;
     float* const target = static_cast<float*>(operands.result) + point * outputs_;
     const auto* const bias = static_cast<const float*>(operands.bias);
     for_each_vector(outputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {

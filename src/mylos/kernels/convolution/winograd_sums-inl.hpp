@@ -70,7 +70,7 @@ class WinogradSums {
   static std::int64_t tiles_at_a_time(std::int64_t workers) { return tiles_of_sum * (2 + workers / 2); }
 
   void transform_tile(const LibraryOperands& operands, std::int64_t tile, std::int64_t row) const {
-    const winograd::Place output = tiles_.output_of(tile);
+    const winograd::PlanePoint output = tiles_.output_of(tile);
     for (std::int64_t plane = 0; plane < planes_; ++plane) {
       const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
                                        tiles_.window_of(output, plane), zeros_);
@@ -114,8 +114,8 @@ class WinogradSums {
       transform<ToWeightGradient>(
           [&](int y, int x) HWY_ATTR { return hn::LoadU(d, sums + (4 * y + x) * sum_stride_); },
           [&](int i, int j, Floats value) HWY_ATTR {
-            float* const place = target + (3 * i + j) * inputs_ + c;
-            store(d, operands.accumulate ? hn::Add(value, load(d, place, some)) : value, place, some);
+            float* const sum = target + (3 * i + j) * inputs_ + c;
+            store(d, operands.accumulate ? hn::Add(value, load(d, sum, some)) : value, sum, some);
           });
     });
   }

@@ -77,7 +77,7 @@ void find_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch
         float largest[tile_width];
         Tap where[tile_width];
         for_each_in_tile(tile.count, [&](std::int64_t i) { largest[i] = -INFINITY; });
-        for_each_alike(line, tile.first, tile.count, 1, tile.place,
+        for_each_alike(line, tile.first, tile.count, 1, tile.position,
                        [&](std::int64_t offset, std::int64_t count, std::int64_t window) {
                          const std::int64_t beyond = line.axis.padding - window * line.axis.stride;
                          const auto first_tap = static_cast<Tap>(beyond < 0 ? 0 : beyond * pitch);

@@ -132,8 +132,8 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, PlannedEngines& before)
 void RunStart::plan_memory() {
   MemoryProblem problem =
       shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
-  if (place_before_trials_) {
-    problem.place = *place_before_trials_;
+  if (processes_before_trials_) {
+    problem.processes = *processes_before_trials_;
     problem.budget = budget_before_trials_;
   }
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;

@@ -64,7 +64,8 @@ struct RunStart {
 
   Options given_;  // the deck's, with the sizes of the data
   std::optional<Amendment> first_choice_;
-  std::optional<RunPlace> place_before_trials_;  // does not count the memory that trials have not freed
+  std::optional<RunProcesses>
+      processes_before_trials_;  // does not count the memory that trials have not freed
   std::size_t budget_before_trials_ = 0;
 };
 

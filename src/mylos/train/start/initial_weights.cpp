@@ -166,7 +166,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   };
   require("initial.include", initial.include);
   require("initial.exclude", initial.exclude);
-  const NamesHere names(file_, initial, places);
+  const LocalNames names(file_, initial, places);
   names.require_use(parameters);
 
   const std::map<std::string, ChannelsFirst> on_grids = channels_first_parameters(options.model, chain);

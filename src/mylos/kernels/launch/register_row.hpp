@@ -1,5 +1,5 @@
-// Rows whose elements a kernel reads more than once. ReadRow reads them from memory each time; HeldRow reads
-// them once and holds them in registers. For device kernels only.
+// Rows whose elements a kernel reads more than once. ReadRow reads them from memory each time; RegisterRow
+// reads them once and holds them in registers. For device kernels only.
 //
 // In both, each thread has a segment of the row, and its lanes take the segment's tiles in turn (RowTiles),
 // so that sums over either are bitwise equal. Only the first `counted` elements belong to the row; padding is
@@ -93,32 +93,32 @@ class ReadRow {
   std::int32_t counted_;
 };
 
-/// Elements in registers, of a row that for_each_held_row passes. The row consists of complete, aligned
+/// Elements in registers, of a row that for_each_register_row passes. The row consists of complete, aligned
 /// tiles.
 template <class T>
-class HeldRow {
+class RegisterRow {
  public:
   /// They take at most 100 registers of the 128 that a lane has if 512 lanes process a row. So two blocks of
   /// 256 lanes, of which one computes while the other one reads, fit on an NVIDIA multiprocessor.
   static constexpr int tiles_of_lane = 400 / (tile_width * sizeof(T));
 
-  KOKKOS_FORCEINLINE_FUNCTION HeldRow(const DeviceRow& row, const RowTiles& tiles, const T* from,
-                                      std::int64_t counted)
+  KOKKOS_FORCEINLINE_FUNCTION RegisterRow(const DeviceRow& row, const RowTiles& tiles, const T* from,
+                                          std::int64_t counted)
       : tiles_(tiles) {
     row.for_each_lane([&](std::int64_t lane) {
-      Words* const held = held_[lane % lanes_here];
+      Words* const words = words_[lane % lanes_here];
       const std::int32_t room = tiles_.room(lane);
       const T* const start = from + tiles_.first(lane);
-      for_each_place([&](int place) {
-        if (place * step < room) held[place] = *reinterpret_cast<const Words*>(start + place * step);
+      for_each_tile_index([&](int index) {
+        if (index * step < room) words[index] = *reinterpret_cast<const Words*>(start + index * step);
       });
       const std::int32_t belong = static_cast<std::int32_t>(counted) - tiles_.first(lane);
       if (belong >= room) return;
-      for_each_place([&](int place) {
-        if (place * step >= room) return;
-        auto tile = Kokkos::bit_cast<Elements>(held[place]);
-        device_tile::clear_padding(tile, belong - place * step);
-        held[place] = Kokkos::bit_cast<Words>(tile);
+      for_each_tile_index([&](int index) {
+        if (index * step >= room) return;
+        auto tile = Kokkos::bit_cast<Elements>(words[index]);
+        device_tile::clear_padding(tile, belong - index * step);
+        words[index] = Kokkos::bit_cast<Words>(tile);
       });
     });
   }
@@ -127,8 +127,8 @@ class HeldRow {
   KOKKOS_FORCEINLINE_FUNCTION void for_each_tile_of(std::int64_t lane, const Body& body) const {
     const std::int32_t start = tiles_.first(lane);
     const std::int32_t room = tiles_.room(lane);
-    for_each_place([&](int place) {
-      if (place * step < room) body(start + place * step, tile(lane, place));
+    for_each_tile_index([&](int index) {
+      if (index * step < room) body(start + index * step, tile(lane, index));
     });
   }
   KOKKOS_FORCEINLINE_FUNCTION void write(const float* values, std::int32_t first, T* to) const {
@@ -145,13 +145,13 @@ class HeldRow {
     std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
   };
 
-  /// Calls body(place) for all tiles that a lane can hold, also for those beyond the row.
+  /// Calls body(index) for all tiles that a lane can hold, also for those beyond the row.
   template <class Body>
-  KOKKOS_FORCEINLINE_FUNCTION static void for_each_place(const Body& body) {
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_tile_index(const Body& body) {
     unroll(std::make_integer_sequence<int, tiles_of_lane>{}, body);
   }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Elements tile(std::int64_t lane, int place) const {
-    return Kokkos::bit_cast<Elements>(held_[lane % lanes_here][place]);
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Elements tile(std::int64_t lane, int index) const {
+    return Kokkos::bit_cast<Elements>(words_[lane % lanes_here][index]);
   }
   /// Unrolls the loop explicitly: only arrays with constant indices are held in registers.
   template <int... tiles, class Body>
@@ -165,7 +165,7 @@ class HeldRow {
   static constexpr std::int32_t step = RowTiles::step;
 
   RowTiles tiles_;
-  Words held_[lanes_here][tiles_of_lane];
+  Words words_[lanes_here][tiles_of_lane];
 };
 
 namespace launch {
@@ -176,42 +176,42 @@ inline constexpr int max_lanes_to_hold = 512;
 /// Returns the number of threads that hold a row: the minimum, or on an emulated device more, as
 /// in threads_of_row.
 template <class T>
-std::int64_t threads_to_hold(std::int64_t columns) {
-  constexpr std::int64_t max_of_thread = lanes_of_thread * HeldRow<T>::tiles_of_lane * tile_width;
+std::int64_t threads_of_register_row(std::int64_t columns) {
+  constexpr std::int64_t max_of_thread = lanes_of_thread * RegisterRow<T>::tiles_of_lane * tile_width;
   const std::int64_t min_threads = ceiling_quotient(columns, max_of_thread);
   return emulates_device && min_threads <= 8 ? threads_of_row(columns) : min_threads;
 }
 
 }  // namespace launch
 
-/// Returns true if HeldRow can hold consecutive rows that start at `rows`. The registers suffice for 102,400
-/// elements of 16 bits, or 49,152 floats.
+/// Returns true if RegisterRow can hold consecutive rows that start at `rows`. The registers suffice for
+/// 102,400 elements of 16 bits, or 49,152 floats.
 template <class T>
-bool can_be_held(const T* rows, std::int64_t columns) {
+bool fits_in_registers(const T* rows, std::int64_t columns) {
   constexpr std::int64_t max_threads =
       emulates_device ? 8 : launch::max_lanes_to_hold / launch::lanes_of_thread;
   return columns > 0 && columns % tile_width == 0 && device_tile::is_aligned<tile_width>(rows) &&
-         launch::threads_to_hold<T>(columns) <= max_threads;
+         launch::threads_of_register_row<T>(columns) <= max_threads;
 }
 
-/// Returns the tiles of the lanes that for_each_held_row passes.
+/// Returns the tiles of the lanes that for_each_register_row passes.
 template <class T>
-RowTiles held_tiles(std::int64_t columns) {
-  return {columns, launch::threads_to_hold<T>(columns)};
+RowTiles register_tiles(std::int64_t columns) {
+  return {columns, launch::threads_of_register_row<T>(columns)};
 }
 /// Returns the tiles of the lanes that for_each_row passes.
 inline RowTiles read_tiles(std::int64_t columns) {
   return {columns, launch::threads_of_row(columns)};
 }
 
-/// Calls body(row_index, row) for every row, as for_each_row does. The body may hold one HeldRow<T> of
+/// Calls body(row_index, row) for every row, as for_each_row does. The body may hold one RegisterRow<T> of
 /// `columns` columns.
 template <class T, class Body>
-void for_each_held_row(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
-                       const Body& body) {
+void for_each_register_row(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
+                           const Body& body) {
   static_assert(launch::captures_little<Body>);
   using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<launch::max_lanes_to_hold, 1>>;
-  const auto threads = static_cast<int>(launch::threads_to_hold<T>(columns));
+  const auto threads = static_cast<int>(launch::threads_of_register_row<T>(columns));
   Kokkos::parallel_for(
       name.string(), Teams(exec, static_cast<int>(rows), threads, launch::lanes_of_thread),
       KOKKOS_LAMBDA(const DeviceRow::Member& member) {

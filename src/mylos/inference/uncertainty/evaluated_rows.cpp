@@ -1,4 +1,4 @@
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 
 #include <cmath>
 
@@ -11,9 +11,10 @@ TargetShape target_shape(const Chain& chain) {
   return shape;
 }
 
-JudgedRows judge_rows(const TargetShape& shape, const ColumnScaling& scaling, std::span<const float> outputs,
-                      std::span<const float> deviations, std::span<const float> targets) {
-  JudgedRows rows{.shape = shape, .errors = {}, .deviations = {}};
+EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
+                                  std::span<const float> outputs, std::span<const float> deviations,
+                                  std::span<const float> targets) {
+  EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}};
   const auto row = static_cast<std::size_t>(shape.row());
   const auto in_units_of_targets = [&](double value, std::size_t i) {
     return scaling.identity() ? value : value / scaling.scale[i % row];

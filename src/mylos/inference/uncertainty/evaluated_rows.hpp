@@ -1,4 +1,4 @@
-// JudgedRows: predictions of samples whose targets are known, in the units of the targets.
+// EvaluatedRows: predictions of samples whose targets are known, in the units of the targets.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TargetShape {
 };
 [[nodiscard]] TargetShape target_shape(const Chain& chain);
 
-struct JudgedRows {
+struct EvaluatedRows {
   TargetShape shape;
   std::vector<double> errors;      // mean - target
   std::vector<double> deviations;  // predicted standard deviations; empty if the network predicts none
@@ -28,8 +28,9 @@ struct JudgedRows {
 
 /// Returns rows of a regression from what the network computed, in the units of training, and the targets of
 /// the same samples in these units. `deviations`: empty if the network predicts none.
-[[nodiscard]] JudgedRows judge_rows(const TargetShape& shape, const ColumnScaling& scaling,
-                                    std::span<const float> outputs, std::span<const float> deviations,
-                                    std::span<const float> targets);
+[[nodiscard]] EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
+                                                std::span<const float> outputs,
+                                                std::span<const float> deviations,
+                                                std::span<const float> targets);
 
 }  // namespace mylos

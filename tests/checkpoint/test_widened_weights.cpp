@@ -15,7 +15,7 @@
 #include "mylos/checkpoint/write/replicas.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 
-namespace mylos::held_weights_test {
+namespace mylos::widened_weights_test {
 
 // An odd number, larger than the numbers of elements converted, and passed through the host, at a time.
 constexpr std::int64_t rows = 1201, columns = 1001, size = rows * columns;
@@ -26,7 +26,7 @@ struct Type {
 };
 
 template <class Tag>
-class HeldWeights : public testing::Test {
+class WidenedWeights : public testing::Test {
  protected:
   using T = typename Tag::type;
 
@@ -76,15 +76,15 @@ class HeldWeights : public testing::Test {
 };
 
 using Types = testing::Types<Type<half>, Type<bfloat16>>;
-TYPED_TEST_SUITE(HeldWeights, Types);
+TYPED_TEST_SUITE(WidenedWeights, Types);
 
-TYPED_TEST(HeldWeights, AreFloatsInAFileOfAllRanks) {
+TYPED_TEST(WidenedWeights, AreFloatsInAFileOfAllRanks) {
   auto matrix = this->weights(0, size);
   const CheckpointState state = this->state_of(matrix, 0, false);
   this->expect_file(write_checkpoint(this->ranks, this->folder.path(), this->header(1), state, {}));
 }
 
-TYPED_TEST(HeldWeights, InPiecesOfRanksAreToo) {
+TYPED_TEST(WidenedWeights, InPiecesOfRanksAreToo) {
   const std::int64_t begin = size * this->ranks.rank() / this->ranks.size();
   const std::int64_t end = size * (this->ranks.rank() + 1) / this->ranks.size();
   auto part = this->weights(begin, end - begin);
@@ -97,7 +97,7 @@ TYPED_TEST(HeldWeights, InPiecesOfRanksAreToo) {
   this->expect_file(checkpoint_path(this->folder.path(), 2));
 }
 
-TYPED_TEST(HeldWeights, AreFloatsInAFileOfTheBackgroundWriter) {
+TYPED_TEST(WidenedWeights, AreFloatsInAFileOfTheBackgroundWriter) {
   auto matrix = this->weights(0, size);
   const CheckpointState state = this->state_of(matrix, 0, false);
   run_on_first(this->ranks, [&] {
@@ -111,7 +111,7 @@ TYPED_TEST(HeldWeights, AreFloatsInAFileOfTheBackgroundWriter) {
   this->expect_file(checkpoint_path(this->folder.path(), 1));
 }
 
-TYPED_TEST(HeldWeights, AreRoundedToNearestFromFloatsWithMoreDigits) {
+TYPED_TEST(WidenedWeights, AreRoundedToNearestFromFloatsWithMoreDigits) {
   std::vector<float> masters(static_cast<std::size_t>(size)), vector(5);
   for (std::int64_t i = 0; i < size; ++i) masters[static_cast<std::size_t>(i)] = this->number(i);
   CheckpointState state;
@@ -125,7 +125,7 @@ TYPED_TEST(HeldWeights, AreRoundedToNearestFromFloatsWithMoreDigits) {
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * 2), 0);
 }
 
-TYPED_TEST(HeldWeights, ThatDifferInABitAreFoundOnTheRankThatHasThem) {
+TYPED_TEST(WidenedWeights, ThatDifferInABitAreFoundOnTheRankThatHasThem) {
   auto matrix = this->weights(0, size);
   const CheckpointState state = this->state_of(matrix, 0, false);
   EXPECT_NO_THROW(require_equal_replicas(this->ranks, Execution(), state));
@@ -135,4 +135,4 @@ TYPED_TEST(HeldWeights, ThatDifferInABitAreFoundOnTheRankThatHasThem) {
   EXPECT_NE(state_checksum(Execution(), state), before);
 }
 
-}  // namespace mylos::held_weights_test
+}  // namespace mylos::widened_weights_test

@@ -1,4 +1,4 @@
-// JudgedSums: losses and hits over batches and ranks. The sums are exact, so the result does not depend on
+// EvaluatedSums: losses and hits over batches and ranks. The sums are exact, so the result does not depend on
 // which rank has which batch.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace mylos {
 
-struct JudgedSums {
+struct EvaluatedSums {
   ExactSum loss;
   double not_finite = 0;  // sum of the losses that are not
   std::int64_t correct = 0;
 };
 
 /// Adds the sums of a batch to those of the rank, and sets the batch's to 0. Both are in device memory.
-inline void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) {
+inline void move_into(const Execution& exec, LossSums* batch, EvaluatedSums* sums) {
   for_each_index(
       exec, "add batch", 1, KOKKOS_LAMBDA(std::int64_t) {
         if (Kokkos::isfinite(batch->loss)) {
@@ -34,15 +34,16 @@ inline void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) 
 
 /// All ranks. Sets count, loss and accuracy of `result` from the sums of all ranks. `rows`: those of this
 /// rank.
-inline void set_judged(RankGroup& ranks, const JudgedSums& sums, std::int64_t rows, Evaluation& result) {
+inline void set_loss_and_accuracy(RankGroup& ranks, const EvaluatedSums& sums, std::int64_t rows,
+                                  Evaluation& result) {
   struct Part {
-    JudgedSums sums;
+    EvaluatedSums sums;
     std::int64_t rows = 0;
   };
   const Part own{sums, rows};
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
-  JudgedSums total;
+  EvaluatedSums total;
   for (const Part& part : all) {
     result.count += part.rows;
     total.loss.add(part.sums.loss);

@@ -1,5 +1,5 @@
-// HeldTiles: a short row that the lanes of one device thread hold in registers, so that it is read once. For
-// device kernels only.
+// RegisterTiles: a short row that the lanes of one device thread hold in registers, so that it is read once.
+// For device kernels only.
 //
 // Lane l has the tiles l, l + lanes, ..., in this order, as in LanesRow::for_each_tile: sums over either are
 // bitwise equal.
@@ -31,7 +31,7 @@ KOKKOS_FORCEINLINE_FUNCTION void write_whole_tile(const float* values, T* to) {
 
 /// A row of at most `tiles` complete, aligned tiles for each lane.
 template <class T, int tiles>
-class HeldTiles {
+class RegisterTiles {
  public:
   /// Calls body(tile, first_column) for the tiles of a lane.
   template <class Body>

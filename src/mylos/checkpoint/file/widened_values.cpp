@@ -1,4 +1,4 @@
-#include "mylos/checkpoint/file/held_values.hpp"
+#include "mylos/checkpoint/file/widened_values.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -51,7 +51,7 @@ void for_parts(const StateArray& array, const StatePiece& piece, bool comes_from
 
 void widen(const StateArray& array, const StatePiece& piece, float* floats) {
   for_parts(array, piece, true, false, [&](std::int64_t first, std::int64_t count, const std::byte* held) {
-    dispatch(*array.held_as, [&]<class T>(TypeTag<T>) {
+    dispatch(*array.memory_type, [&]<class T>(TypeTag<T>) {
       const T* values = reinterpret_cast<const T*>(held);
       for (std::int64_t i = 0; i < count; ++i) floats[first + i] = to_float(values[i]);
     });
@@ -77,7 +77,7 @@ void widen_bytes(const StateArray& array, const StatePiece& piece, std::int64_t 
 
 void round_into(const StateArray& array, const StatePiece& piece, const float* floats) {
   for_parts(array, piece, false, true, [&](std::int64_t first, std::int64_t count, std::byte* held) {
-    dispatch(*array.held_as, [&]<class T>(TypeTag<T>) {
+    dispatch(*array.memory_type, [&]<class T>(TypeTag<T>) {
       T* values = reinterpret_cast<T*>(held);
       for (std::int64_t i = 0; i < count; ++i) values[i] = from_float<T>(floats[first + i]);
     });

@@ -1,4 +1,4 @@
-// Weights stored in memory in 16 bits and in the file in float (StateArray::held_as).
+// Weights stored in memory in 16 bits and in the file in float (StateArray::memory_type).
 #pragma once
 
 #include <cstddef>

@@ -1,14 +1,15 @@
-// Normalisations of rows that the lanes of one device thread hold in registers (HeldTiles): each row is read
-// once, and the sums over rows are in registers too. For device kernels only; norm_rows.hpp has the formulas.
+// Normalisations of rows that the lanes of one device thread hold in registers (RegisterTiles): each row is
+// read once, and the sums over rows are in registers too. For device kernels only; norm_rows.hpp has the
+// formulas.
 //
 // The statistics have the bits of norm_rows.hpp, whose rows of this width have the same tiles in each lane.
 #pragma once
 
-#include "mylos/kernels/launch/held_tiles.hpp"
+#include "mylos/kernels/launch/register_tiles.hpp"
 #include "mylos/kernels/launch/row_blocks.hpp"
 #include "mylos/kernels/launch/row_sums.hpp"
 
-namespace mylos::held_norm {
+namespace mylos::register_norm {
 
 /// The columns that `tiles` tiles of each lane hold.
 inline constexpr std::int64_t columns_of(int tiles) {
@@ -22,13 +23,13 @@ struct Statistics {
 
 /// Computes the statistics of the row that `x` holds.
 template <class Kind, class T, int tiles>
-KOKKOS_FORCEINLINE_FUNCTION Statistics statistics_of(const LanesRow& row, const HeldTiles<T, tiles>& x,
+KOKKOS_FORCEINLINE_FUNCTION Statistics statistics_of(const LanesRow& row, const RegisterTiles<T, tiles>& x,
                                                      std::int64_t columns, float epsilon) {
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   const auto sum_over = [&](const auto& term) {
     return row.sum_lanes([&](std::int64_t lane) {
       float total = 0;
-      HeldTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t) {
+      RegisterTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t) {
         float element[tile_width];
         x.values(lane, tile, element);
         float sum = 0;
@@ -61,11 +62,11 @@ struct ForwardRows {
   /// Normalises the row that `x` holds.
   template <class Kind, int tiles>
   KOKKOS_FORCEINLINE_FUNCTION void normalize(const LanesRow& row, std::int64_t index,
-                                             const HeldTiles<T, tiles>& x) const {
+                                             const RegisterTiles<T, tiles>& x) const {
     const Statistics of = statistics_of<Kind>(row, x, columns, epsilon);
     T* const out = y + index * columns;
     row.for_each_lane([&](std::int64_t lane) {
-      HeldTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t first) {
+      RegisterTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t first) {
         float element[tile_width];
         float factor[tile_width];
         float value[tile_width];
@@ -102,13 +103,13 @@ struct InputRows {
 
   template <int tiles>
   KOKKOS_FORCEINLINE_FUNCTION void read(const LanesRow& row, std::int64_t start, std::int64_t columns,
-                                        HeldTiles<T, tiles>& held) const {
+                                        RegisterTiles<T, tiles>& held) const {
     if (past == nullptr) return held.read(row, x + start, columns);
-    HeldTiles<T, tiles> added;
+    RegisterTiles<T, tiles> added;
     held.read(row, past + start, columns);
     added.read(row, branch + start, columns);
     row.for_each_lane([&](std::int64_t lane) {
-      HeldTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t first) {
+      RegisterTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t first) {
         float before[tile_width];
         float through[tile_width];
         float value[tile_width];
@@ -129,7 +130,7 @@ void forward(const Execution& exec, KernelName name, const InputRows<T>& input, 
   constexpr int teams = (tiles <= 4 ? 2 : 1) + (sizeof(T) == 2 ? 1 : 0);
   for_each_lanes_row<teams>(
       exec, name, rows, KOKKOS_LAMBDA(std::int64_t index, const LanesRow& row) {
-        HeldTiles<T, tiles> held;
+        RegisterTiles<T, tiles> held;
         input.read(row, index * all.columns, all.columns, held);
         all.template normalize<Kind>(row, index, held);
       });
@@ -160,7 +161,7 @@ struct ThreadSums {
 template <class Kind, class T, int tiles>
 KOKKOS_FORCEINLINE_FUNCTION void backward_row(const BackwardRows<T>& all, const LanesRow& row, std::int64_t r,
                                               ThreadSums<tiles>& sums) {
-  using Tiles = HeldTiles<T, tiles>;
+  using Tiles = RegisterTiles<T, tiles>;
   const std::int64_t columns = all.columns;
   const std::int64_t start = r * columns;
   Tiles x;
@@ -250,7 +251,7 @@ void backward(const Execution& exec, KernelName name, const BackwardRows<T>& all
         for (int thread = 0; thread < threads; ++thread) {
           if (thread == member.team_rank()) {
             row.for_each_lane([&](std::int64_t lane) {
-              HeldTiles<T, tiles>::for_each(lane, all.columns, [&](int tile, std::int32_t first) {
+              RegisterTiles<T, tiles>::for_each(lane, all.columns, [&](int tile, std::int32_t first) {
                 const auto add = [&](const float* of_thread, float* total) {
                   float sum[tile_width] = {};
                   if (thread > 0) read_whole_tile(total, sum);
@@ -285,4 +286,4 @@ bool with_tiles(std::int64_t columns, const Function& function) {
   return found;
 }
 
-}  // namespace mylos::held_norm
+}  // namespace mylos::register_norm
