@@ -106,7 +106,7 @@ void check_batches(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
 }
 
 /// All of a batch.
-void check_place(const std::string& name, const void* first, const Matrix& matrix, std::uint32_t alignment) {
+void check_memory(const std::string& name, const void* first, const Matrix& matrix, std::uint32_t alignment) {
   DeviceMemory::own().require("cublasLtMatmul's " + name, first, matrix.bytes(), alignment);
   const std::uint64_t stride = static_cast<std::uint64_t>(matrix.stride) * matrix.element_bytes();
   if (matrix.count > 1 && stride % alignment != 0)
@@ -264,10 +264,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   check_shapes(gemm, object<Matrix>(a_layout), object<Matrix>(b_layout), object<Matrix>(d_layout));
   check_batches(object<Matrix>(a_layout), object<Matrix>(b_layout), object<Matrix>(c_layout),
                 object<Matrix>(d_layout));
-  check_place("A", a, object<Matrix>(a_layout), promise.a);
-  check_place("B", b, object<Matrix>(b_layout), promise.b);
-  check_place("C", c, object<Matrix>(c_layout), promise.c);
-  check_place("D", d, object<Matrix>(d_layout), promise.d);
+  check_memory("A", a, object<Matrix>(a_layout), promise.a);
+  check_memory("B", b, object<Matrix>(b_layout), promise.b);
+  check_memory("C", c, object<Matrix>(c_layout), promise.c);
+  check_memory("D", d, object<Matrix>(d_layout), promise.d);
   if (workspace_bytes > 0)
     DeviceMemory::own().require("cublasLtMatmul's workspace", workspace, workspace_bytes, 256);
   if (workspace_bytes < promise.workspace_bytes) fault("less workspace than was promised");

@@ -84,7 +84,7 @@ class Ledger {
   std::thread::id capturing_;  // none: no thread
   std::map<std::string, long> captured_;
   CaptureOrder order_;
-  std::map<std::string, std::int64_t> held_;  // bytes by label
+  std::map<std::string, std::int64_t> allocated_;  // bytes by label
   std::map<std::string, std::int64_t> max_allocated_;
 };
 

@@ -99,39 +99,39 @@ TEST(LibraryGemm, AlignmentsOfABatchAreThoseOfAllItsMatrices) {
 }
 
 TEST(LibraryGemm, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
-  using Ways = std::vector<GemmMethod>;
+  using Methods = std::vector<GemmMethod>;
   GemmProblem problem = linear_output(4, 4, 65, DType::fp16);
-  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Ways{GemmMethod::library, GemmMethod::kokkos}));
+  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Methods{GemmMethod::library, GemmMethod::kokkos}));
   problem.bias = true;
   EXPECT_EQ(methods_of(problem, RowSums::in_epilogue),
-            (Ways{GemmMethod::library, GemmMethod::library_after_bias, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library, GemmMethod::library_after_bias, GemmMethod::kokkos}));
   problem.accumulate = true;  // C holds what the bias would be written over
-  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Ways{GemmMethod::library, GemmMethod::kokkos}));
+  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Methods{GemmMethod::library, GemmMethod::kokkos}));
   problem.c = DType::fp32;  // the library's bias has C's type
   EXPECT_EQ(methods_of(problem, RowSums::in_epilogue),
-            (Ways{GemmMethod::library_then_bias, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library_then_bias, GemmMethod::kokkos}));
   problem.bias_type = DType::fp32;
   EXPECT_EQ(methods_of(problem, RowSums::in_epilogue),
-            (Ways{GemmMethod::library, GemmMethod::library_then_bias, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library, GemmMethod::library_then_bias, GemmMethod::kokkos}));
 }
 
 TEST(LibraryGemm, SumsRowsItselfOrHasThemSummed) {
-  using Ways = std::vector<GemmMethod>;
+  using Methods = std::vector<GemmMethod>;
   GemmProblem problem = linear_weight_gradient(4, 4, 65, DType::fp16, DType::fp32);
-  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Ways{GemmMethod::library, GemmMethod::kokkos}));
+  EXPECT_EQ(methods_of(problem, RowSums::in_epilogue), (Methods{GemmMethod::library, GemmMethod::kokkos}));
   problem.row_sums = true;
   EXPECT_EQ(methods_of(problem, RowSums::in_epilogue),
-            (Ways{GemmMethod::library, GemmMethod::library_then_sums, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library, GemmMethod::library_then_sums, GemmMethod::kokkos}));
   EXPECT_EQ(methods_of(problem, RowSums::separate),
-            (Ways{GemmMethod::library_then_sums, GemmMethod::library, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library_then_sums, GemmMethod::library, GemmMethod::kokkos}));
 }
 
 TEST(LibraryGemm, MultipliesByGelusDerivativeItselfOrHasItDone) {
-  using Ways = std::vector<GemmMethod>;
+  using Methods = std::vector<GemmMethod>;
   GemmProblem problem = linear_input_gradient(4, 4, 64, DType::fp16);
   problem.gelu_derivative = true;
   EXPECT_EQ(methods_of(problem, RowSums::in_epilogue),
-            (Ways{GemmMethod::library, GemmMethod::library_then_gelu, GemmMethod::kokkos}));
+            (Methods{GemmMethod::library, GemmMethod::library_then_gelu, GemmMethod::kokkos}));
 }
 
 test::Matrix drawn(DType type, std::int64_t rows, std::int64_t columns, unsigned seed) {

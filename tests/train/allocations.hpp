@@ -19,17 +19,17 @@ inline bool is_of_kokkos(const std::string_view label) {
 class AllocationsByLabel {
  public:
   AllocationsByLabel() {
-    held.clear();
+    live.clear();
     most = 0;
     Kokkos::Tools::Experimental::set_allocate_data_callback(
         [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
           if (is_of_kokkos(label)) return;
-          held[label] += bytes;
+          live[label] += bytes;
           most = std::max(most, total());
         });
     Kokkos::Tools::Experimental::set_deallocate_data_callback(
         [](const Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
-          if (!is_of_kokkos(label)) held[label] -= bytes;
+          if (!is_of_kokkos(label)) live[label] -= bytes;
         });
   }
   ~AllocationsByLabel() {
@@ -41,14 +41,14 @@ class AllocationsByLabel {
 
   [[nodiscard]] static std::size_t total() {
     std::size_t sum = 0;
-    for (const auto& [label, bytes] : held) sum += bytes;
+    for (const auto& [label, bytes] : live) sum += bytes;
     return sum;
   }
   /// The most of total() so far.
   [[nodiscard]] static std::size_t peak() { return most; }
 
   // Callbacks of Kokkos Tools are plain functions.
-  inline static std::map<std::string, std::size_t> held;  // NOLINT
+  inline static std::map<std::string, std::size_t> live;  // NOLINT
   inline static std::size_t most = 0;                     // NOLINT
 };
 

@@ -53,9 +53,9 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
           const MemoryPlan plan = plan_memory(world.problem(plenty));
           const auto trainer = world.trainer(plan);
           EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-              << testing::PrintToString(AllocationsByLabel::held);
-          EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
-          EXPECT_EQ(AllocationsByLabel::held["slices of gradients"] > 0,
+              << testing::PrintToString(AllocationsByLabel::live);
+          EXPECT_EQ(AllocationsByLabel::live["activations"], plan.arena_bytes());
+          EXPECT_EQ(AllocationsByLabel::live["slices of gradients"] > 0,
                     is_gpt && shard == Shard::gradients && world.communicator->size() > 1);
         }
       }
@@ -75,7 +75,7 @@ TEST_P(Statement, CountsTheWeightsOfClassesThatATrainerHoldsFromItsStartOn) {
   const MemoryPlan plan = plan_memory(world.problem(plenty));
   const auto trainer = world.trainer(plan);
   EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-      << testing::PrintToString(AllocationsByLabel::held);
+      << testing::PrintToString(AllocationsByLabel::live);
 }
 
 TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
@@ -88,7 +88,7 @@ TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
     const MemoryPlan plan = plan_memory(world.problem(plenty));
     const auto trainer = world.trainer(plan);
     EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-        << testing::PrintToString(AllocationsByLabel::held);
+        << testing::PrintToString(AllocationsByLabel::live);
     const ParameterLayout& layout = trainer->model().parameters().layout();
     EXPECT_EQ(plan.statement.bucket_bytes, layout.bucket_bytes);
     EXPECT_EQ(plan.statement.buckets, layout.buckets.size());
@@ -166,8 +166,8 @@ TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {
   const std::size_t count = (16 * 16 + 32 + share - 1) / share * share;  // weights and biases, padded
   const std::size_t travelling = GetParam() == DType::bf16 ? 2 : 4;      // bytes of an element
   const std::size_t window = ranks == 1 ? 0 : buckets_in_flight * count * travelling;
-  EXPECT_EQ(AllocationsByLabel::held["communication staging"], window);
-  EXPECT_EQ(AllocationsByLabel::held["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
+  EXPECT_EQ(AllocationsByLabel::live["communication staging"], window);
+  EXPECT_EQ(AllocationsByLabel::live["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
 }
 
 TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {

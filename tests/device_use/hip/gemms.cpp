@@ -98,7 +98,7 @@ void check_shapes(const Description& gemm, const Matrix& a, const Matrix& b, con
   if (d.count > 1 && d.stride < static_cast<std::int64_t>(d.elements())) fault("results of a batch overlap");
 }
 
-void check_place(const std::string& name, const void* first, const Matrix& matrix) {
+void check_memory(const std::string& name, const void* first, const Matrix& matrix) {
   DeviceMemory::own().require("hipblasLtMatmul's " + name, first, matrix.bytes(), matrix.element_bytes());
 }
 
@@ -118,7 +118,7 @@ void check_activation_input(const Description& gemm, const Matrix& result) {
   matrix.leading = gemm.get<std::int64_t>(HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, 0);
   if (matrix.leading < static_cast<std::int64_t>(result.rows))
     return fault("columns of an activation's input that are too short");
-  check_place("activation input", gemm.get(HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, none), matrix);
+  check_memory("activation input", gemm.get(HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, none), matrix);
 }
 
 /// Trials have at most 256 rows and columns, and ask for 2^-12: both 16-bit types have it. The rounding
@@ -238,10 +238,10 @@ hipblasStatus_t hipblasLtMatmul(hipblasLtHandle_t, hipblasLtMatmulDesc_t descrip
   const auto& gemm = object<Description>(description);
   const auto& result = object<Matrix>(d_layout);
   check_shapes(gemm, object<Matrix>(a_layout), object<Matrix>(b_layout), result);
-  check_place("A", a, object<Matrix>(a_layout));
-  check_place("B", b, object<Matrix>(b_layout));
-  check_place("C", c, object<Matrix>(c_layout));
-  check_place("D", d, result);
+  check_memory("A", a, object<Matrix>(a_layout));
+  check_memory("B", b, object<Matrix>(b_layout));
+  check_memory("C", c, object<Matrix>(c_layout));
+  check_memory("D", d, result);
   if (workspace_bytes > 0)
     DeviceMemory::own().require("hipblasLtMatmul's workspace", workspace, workspace_bytes, 256);
   const int number = algorithm == nullptr ? 0 : number_of(*algorithm);

@@ -50,9 +50,9 @@ void for_parts(const StateArray& array, const StatePiece& piece, bool comes_from
 }  // namespace
 
 void widen(const StateArray& array, const StatePiece& piece, float* floats) {
-  for_parts(array, piece, true, false, [&](std::int64_t first, std::int64_t count, const std::byte* held) {
+  for_parts(array, piece, true, false, [&](std::int64_t first, std::int64_t count, const std::byte* bytes) {
     dispatch(*array.memory_type, [&]<class T>(TypeTag<T>) {
-      const T* values = reinterpret_cast<const T*>(held);
+      const T* values = reinterpret_cast<const T*>(bytes);
       for (std::int64_t i = 0; i < count; ++i) floats[first + i] = to_float(values[i]);
     });
   });
@@ -76,9 +76,9 @@ void widen_bytes(const StateArray& array, const StatePiece& piece, std::int64_t 
 }
 
 void round_into(const StateArray& array, const StatePiece& piece, const float* floats) {
-  for_parts(array, piece, false, true, [&](std::int64_t first, std::int64_t count, std::byte* held) {
+  for_parts(array, piece, false, true, [&](std::int64_t first, std::int64_t count, std::byte* bytes) {
     dispatch(*array.memory_type, [&]<class T>(TypeTag<T>) {
-      T* values = reinterpret_cast<T*>(held);
+      T* values = reinterpret_cast<T*>(bytes);
       for (std::int64_t i = 0; i < count; ++i) values[i] = from_float<T>(floats[first + i]);
     });
   });

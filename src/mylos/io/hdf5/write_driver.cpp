@@ -33,7 +33,7 @@ struct Settings {
 };
 
 /// A write after the first that failed.
-struct Held {
+struct PendingWrite {
   haddr_t address;
   std::vector<std::byte> bytes;
 };
@@ -43,7 +43,7 @@ struct OpenFile : H5FD_t {
   int* error = nullptr;
   haddr_t allocated = 0;  // by HDF5
   haddr_t end = 0;        // of the file
-  std::vector<Held> held;
+  std::vector<PendingWrite> pending;
 };
 
 OpenFile& of(H5FD_t* file) {
@@ -135,11 +135,11 @@ herr_t read(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes,
     done += static_cast<std::size_t>(count);
   }
   std::fill(first + done, first + bytes, std::byte{0});
-  for (const Held& held : file.held) {
-    const haddr_t begin = std::max(address, held.address);
-    const haddr_t end = std::min<haddr_t>(address + bytes, held.address + held.bytes.size());
+  for (const PendingWrite& part : file.pending) {
+    const haddr_t begin = std::max(address, part.address);
+    const haddr_t end = std::min<haddr_t>(address + bytes, part.address + part.bytes.size());
     if (begin < end)
-      std::memcpy(first + (begin - address), held.bytes.data() + (begin - held.address), end - begin);
+      std::memcpy(first + (begin - address), part.bytes.data() + (begin - part.address), end - begin);
   }
   return 0;
 }
@@ -154,7 +154,7 @@ herr_t write(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes
   if (*file.error != 0) {
     try {
       const auto* first = static_cast<const std::byte*>(data);
-      file.held.push_back({address, {first, first + bytes}});
+      file.pending.push_back({address, {first, first + bytes}});
     } catch (const std::exception&) {
       return -1;
     }

@@ -57,13 +57,13 @@ struct BackwardMemory {
   }
 
   /// A matrix packed by columns and transposed.
-  struct BothWays {
+  struct BothLayouts {
     Word* columns = nullptr;
     Word* transposed = nullptr;
   };
 
   Pieces pieces;
-  BothWays queries, d_output;
+  BothLayouts queries, d_output;
   Word* keys;      // by columns
   Word* key_rows;  // the same memory as `keys` if a word is one element
   Word* value_rows;

@@ -36,20 +36,20 @@ LibraryGemm library_gemm(const GemmProblem& problem) {
 }
 
 std::vector<GemmMethod> methods_of(const GemmProblem& problem, RowSums row_sums) {
-  std::vector<GemmMethod> ways;
+  std::vector<GemmMethod> methods;
   const bool sums_first = row_sums == RowSums::separate;
-  if (problem.row_sums && sums_first) ways.push_back(GemmMethod::library_then_sums);
+  if (problem.row_sums && sums_first) methods.push_back(GemmMethod::library_then_sums);
   const bool has_type_of_c = problem.bias_type == problem.c;
-  if (!problem.bias || has_type_of_c) ways.push_back(GemmMethod::library);
+  if (!problem.bias || has_type_of_c) methods.push_back(GemmMethod::library);
   if (problem.bias && problem.c == DType::fp32) {
-    ways.push_back(GemmMethod::library_then_bias);
+    methods.push_back(GemmMethod::library_then_bias);
   } else if (problem.bias && has_type_of_c && !problem.accumulate) {
-    ways.push_back(GemmMethod::library_after_bias);
+    methods.push_back(GemmMethod::library_after_bias);
   }
-  if (problem.row_sums && !sums_first) ways.push_back(GemmMethod::library_then_sums);
-  if (problem.gelu_derivative) ways.push_back(GemmMethod::library_then_gelu);
-  ways.push_back(GemmMethod::kokkos);
-  return ways;
+  if (problem.row_sums && !sums_first) methods.push_back(GemmMethod::library_then_sums);
+  if (problem.gelu_derivative) methods.push_back(GemmMethod::library_then_gelu);
+  methods.push_back(GemmMethod::kokkos);
+  return methods;
 }
 
 std::uint32_t alignment_of(const void* address) {

@@ -44,11 +44,11 @@ enum class GemmMethod {
 /// What sums the rows of op(A) first: the library in its epilogue, or a separate pass.
 enum class RowSums { in_epilogue, separate };
 
-/// Returns the ways to compute the problem, in the order in which they are tried. All round each value of C
-/// once: a bias is added afterwards only to float sums, and stored first only if it has C's type and the old
-/// C is not added. There are two exceptions. A separate pass for GELU's derivative reads the rounded product.
-/// And when the library adds to a 16-bit C, it may recommend only kernels that round the product first. With
-/// Kokkos Kernels, separate passes compute GELU's derivative and the row sums.
+/// Returns the methods to compute the problem, in the order in which they are tried. All round each value of
+/// C once: a bias is added afterwards only to float sums, and stored first only if it has C's type and the
+/// old C is not added. There are two exceptions. A separate pass for GELU's derivative reads the rounded
+/// product. And when the library adds to a 16-bit C, it may recommend only kernels that round the product
+/// first. With Kokkos Kernels, separate passes compute GELU's derivative and the row sums.
 [[nodiscard]] std::vector<GemmMethod> methods_of(const GemmProblem& problem, RowSums row_sums);
 
 /// Returns the largest power of two, at most 256, that divides the address. The library is given it as the

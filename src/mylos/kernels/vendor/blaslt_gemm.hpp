@@ -110,8 +110,9 @@ class BlasLtGemm final : public GemmEngine {
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {
     check_gemm_batch(batch);
-    const GemmMethod way = gemm(execution, batch, first, workspace).run(handle_, execution, first, workspace);
-    if (way == GemmMethod::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
+    const GemmMethod method =
+        gemm(execution, batch, first, workspace).run(handle_, execution, first, workspace);
+    if (method == GemmMethod::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
  private:
@@ -181,11 +182,11 @@ class BlasLtGemm final : public GemmEngine {
 };
 
 /// Returns the engine that uses the fastest algorithm according to measurements. Weight gradients compete
-/// once with each of these ways to sum rows.
+/// once with each of these methods of summing rows.
 template <class Library>
-std::unique_ptr<GemmEngine> measured_gemm(std::initializer_list<RowSums> ways_to_sum_rows) {
+std::unique_ptr<GemmEngine> measured_gemm(std::initializer_list<RowSums> row_sum_methods) {
   std::vector<std::unique_ptr<GemmEngine>> engines;
-  for (const RowSums row_sums : ways_to_sum_rows) {
+  for (const RowSums row_sums : row_sum_methods) {
     for (std::size_t rank = 0; rank < std::size_t{Library::max_algorithms}; ++rank)
       engines.push_back(std::make_unique<BlasLtGemm<Library>>(rank, row_sums));
   }

@@ -57,7 +57,7 @@ std::string best_of_this_rank() {
                      could_use_matrix_unit() ? " with a matrix unit" : "");
 }
 
-/// A library may be held to less by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
+/// A library may be limited by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
 /// alone.
 void require_same_engines(const Libraries& libraries, RankGroup& ranks) {
   const auto engines = values_of_ranks(
@@ -99,7 +99,7 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
 std::unique_ptr<EngineSet> make_agreed_engines(const KernelOptions& wanted, RankGroup& ranks,
                                                const std::function<void(const std::string&)>& line) {
   const KernelOptions kernels = agreed_kernels(wanted, ranks);
-  const std::string best = best_of_this_rank();  // before it is held to what all have
+  const std::string best = best_of_this_rank();  // before it is limited to what all ranks have
   std::unique_ptr<EngineSet> engines;
   run_on_all(ranks, [&] { engines = make_engines(kernels); });
   require_same_engines(engines->libraries(), ranks);

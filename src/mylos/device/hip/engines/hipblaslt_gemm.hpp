@@ -76,16 +76,16 @@ class PreparedGemm {
     if (problem.row_sums)
       with_epilogue_ = describe_with(HIPBLASLT_EPILOGUE_BGRADB, gemm, problem.c, operands.row_sums);
     if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(gemm, problem, operands.gelu_input);
-    for (const GemmMethod way : methods_of(problem, row_sums))
-      add_attempts(handle, execution, way, workspace, preferred);
+    for (const GemmMethod method : methods_of(problem, row_sums))
+      add_attempts(handle, execution, method, workspace, preferred);
   }
 
   [[nodiscard]] bool is_for(const GemmBatch& batch, const GemmOperands& /*operands*/) const {
     return batch_ == batch;
   }
 
-  /// Runs the first way that the library does not refuse; the next run starts with that way. Returns `kokkos`
-  /// if no way is left; then nothing was run.
+  /// Runs the first method that the library does not refuse; the next run starts with that method. Returns
+  /// `kokkos` if no method is left; then nothing was run.
   GemmMethod run(hipblasLtHandle_t handle, const Execution& execution, const GemmOperands& operands,
                  void* workspace) {
     for (; current_ < attempts_.size(); ++current_) {
@@ -93,7 +93,7 @@ class PreparedGemm {
       const hipblasStatus_t status = run(handle, attempt, execution, operands, workspace);
       if (!is_refusal(status)) {
         check(status, "run a GEMM");
-        return attempt.way;
+        return attempt.method;
       }
     }
     return GemmMethod::kokkos;
@@ -101,26 +101,26 @@ class PreparedGemm {
 
  private:
   struct Attempt {
-    GemmMethod way;
+    GemmMethod method;
     hipblasLtMatmulAlgo_t algorithm;
   };
 
-  [[nodiscard]] const Description& description_of(GemmMethod way) const {
-    return way == GemmMethod::library && with_epilogue_ ? with_epilogue_ : plain_;
+  [[nodiscard]] const Description& description_of(GemmMethod method) const {
+    return method == GemmMethod::library && with_epilogue_ ? with_epilogue_ : plain_;
   }
 
-  void add_attempts(hipblasLtHandle_t handle, const Execution& execution, GemmMethod way, void* workspace,
+  void add_attempts(hipblasLtHandle_t handle, const Execution& execution, GemmMethod method, void* workspace,
                     std::string_view preferred) {
-    if (way == GemmMethod::kokkos) return;
-    Algorithms algorithms = algorithms_of(handle, description_of(way), first_, second_, result_);
+    if (method == GemmMethod::kokkos) return;
+    Algorithms algorithms = algorithms_of(handle, description_of(method), first_, second_, result_);
     if (!preferred.empty()) {
       const auto found = std::find_if(algorithms.begin(), algorithms.end(), [&](const auto& algorithm) {
         return name_of_algorithm(handle, algorithm) == preferred;
       });
       if (found != algorithms.end()) std::rotate(algorithms.begin(), found, found + 1);
     }
-    const bool adds_c = batch_.one.accumulate || way == GemmMethod::library_after_bias;
-    const bool adds_bias = way == GemmMethod::library && batch_.one.bias;
+    const bool adds_c = batch_.one.accumulate || method == GemmMethod::library_after_bias;
+    const bool adds_bias = method == GemmMethod::library && batch_.one.bias;
     for (const hipblasLtMatmulAlgo_t& algorithm : algorithms) {
       if (batch_.one.c != DType::fp32 && adds_bias &&
           !adds_before_rounding(handle, execution, batch_.one, false, algorithm, workspace))
@@ -128,21 +128,21 @@ class PreparedGemm {
       if (batch_.one.c != DType::fp32 && adds_c &&
           !adds_before_rounding(handle, execution, batch_.one, true, algorithm, workspace))
         continue;
-      attempts_.push_back({way, algorithm});
+      attempts_.push_back({method, algorithm});
     }
   }
 
   hipblasStatus_t run(hipblasLtHandle_t handle, const Attempt& attempt, const Execution& execution,
                       const GemmOperands& operands, void* workspace) {
     const GemmProblem& problem = batch_.one;
-    const Description& description = description_of(attempt.way);
+    const Description& description = description_of(attempt.method);
     if (description == with_epilogue_ && problem.gelu_derivative) {
       set(description, HIPBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.gelu_input);
     } else if (description == with_epilogue_) {
       const void* const sums = problem.accumulate ? new_sums(workspace) : operands.row_sums;
       set(description, HIPBLASLT_MATMUL_DESC_BIAS_POINTER, problem.bias ? operands.bias : sums);
     }
-    const bool fills = attempt.way == GemmMethod::library_after_bias;
+    const bool fills = attempt.method == GemmMethod::library_after_bias;
     if (fills) fill_with_bias(execution, problem, operands.bias, operands.c);
     const float alpha = 1.0f;
     const float beta = problem.accumulate || fills ? 1.0f : 0.0f;
