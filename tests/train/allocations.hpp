@@ -1,11 +1,15 @@
 // The Kokkos allocations that are made and freed while an object lives.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "support/allocation_counter.hpp"
 
 namespace mylos::testing_support {
 
@@ -51,5 +55,18 @@ class AllocationsByLabel {
   inline static std::map<std::string, std::size_t> live;  // NOLINT
   inline static std::size_t most = 0;                     // NOLINT
 };
+
+/// Calls work() once, which may allocate what later calls reuse, and expects that further calls allocate
+/// nothing.
+template <class Work>
+void expect_no_allocations(const Work& work) {
+  work();
+  const long before = allocations();
+  for (int i = 0; i < 5; ++i) work();
+  EXPECT_EQ(allocations(), before) << "calls of operator new";
+  const AllocationsByLabel of_kokkos;
+  work();
+  EXPECT_EQ(AllocationsByLabel::peak(), 0u);
+}
 
 }  // namespace mylos::testing_support
