@@ -37,9 +37,9 @@ INSTANTIATE_TEST_SUITE_P(RawFile, CachedAndDirect,
 
 TEST_P(CachedAndDirect, WritesBetweenWhatIsThere) {
   const std::int64_t piece = RawFile::piece_bytes;
-  const std::pair<std::int64_t, std::int64_t> places[] = {
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {
       {0, 1}, {5, 4000}, {4095, 2}, {4096, 4096}, {100, 9000}, {8191, piece + 1}, {777, 2 * piece + 12345}};
-  for (const auto& [offset, bytes] : places) {
+  for (const auto& [offset, bytes] : ranges) {
     SCOPED_TRACE(fmt::format("{} bytes at {}", bytes, offset));
     std::string expected = random_bytes(static_cast<std::size_t>(offset + bytes) + 5000);
     write_file(folder / "file", expected);

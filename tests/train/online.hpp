@@ -53,7 +53,7 @@ inline Options online_options(DType compute = DType::fp32) {
 }
 
 /// A chain of two dense layers, the first of them with batch normalisation.
-inline Options normalised_options(NormOver over) {
+inline Options batch_normalised_options(NormOver over) {
   Options options = online_options();
   options.model.type = ModelType::chain;
   options.model.hidden.clear();

@@ -22,7 +22,7 @@ namespace mylos::initial_weights_test {
 
 using namespace testing_support;  // NOLINT
 
-/// A number for each place that no two parameters share, some that 16 bits do not hold.
+/// A number for each element that no two parameters share, some that 16 bits do not hold.
 float number_at(const std::string& path, std::int64_t element) {
   return static_cast<float>(path.size() % 7 + 1) + static_cast<float>(element) * 0.001953125f + 1e-4f;
 }

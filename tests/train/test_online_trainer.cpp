@@ -123,7 +123,7 @@ TEST(OnlineTrainer, ASampleAloneIsTooFewForBatchNormalisation) {
   const int ranks = size_of(MPI_COMM_WORLD);
   const Samples many(0, 0, 4), one(0, 0, 1), none(0, 0, 0);
   for (const NormOver over : {NormOver::micro_batch, NormOver::ranks}) {
-    OnlineTrainer online(normalised_options(over), MPI_COMM_WORLD);
+    OnlineTrainer online(batch_normalised_options(over), MPI_COMM_WORLD);
     online.step(many.inputs, many.targets);
     const std::vector<float> before = masters_of(online);
     const auto refused = [&](const Samples& own, std::string_view number) {

@@ -131,8 +131,8 @@ TEST(OwnLossCalls, TheCallersLearningRateReplacesTheScheduleForOneStep) {
 }
 
 TEST(OwnLossCalls, OfNormalisationOverRanksNeedsTheSameCallsOnAllRanks) {
-  OnlineTrainer built_in(normalised_options(NormOver::ranks), MPI_COMM_WORLD);
-  OnlineTrainer own(normalised_options(NormOver::ranks), MPI_COMM_WORLD,
+  OnlineTrainer built_in(batch_normalised_options(NormOver::ranks), MPI_COMM_WORLD);
+  OnlineTrainer own(batch_normalised_options(NormOver::ranks), MPI_COMM_WORLD,
                     OnlineOptions{.reduction = LossReduction::mean});
   const int rank = rank_of(MPI_COMM_WORLD);
   for (std::uint64_t step = 1; step < 20; ++step) {

@@ -98,7 +98,7 @@ Field beside(const Field& a, const Field& b) {
   return y;
 }
 
-/// A small U-Net of two levels whose input is read at three places.
+/// A small U-Net of two levels whose input is read by three blocks.
 Options unet_options(DType compute) {
   Options options = online_options(compute);
   options.model = {};

@@ -99,8 +99,8 @@ struct Model::Parts {
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
  private:
-  [[nodiscard]] PieceTensors tensors_in(void* memory) const {
-    return {network(), shared->inputs, model.samples(), memory};
+  [[nodiscard]] PieceTensors tensors_in(void* start) const {
+    return {network(), shared->inputs, model.samples(), start};
   }
   [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
                                        const ScalingTable& scaling, std::int64_t first, std::int64_t count);
