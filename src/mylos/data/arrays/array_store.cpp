@@ -88,8 +88,8 @@ class ArrayStore::State {
   }
 
   /// Returns where a channel of a sample is stored.
-  std::string place_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
-                       std::int64_t channels, std::int64_t sample, std::int64_t column) {
+  std::string location_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
+                          std::int64_t channels, std::int64_t sample, std::int64_t column) {
     const std::lock_guard lock(mutex);
     std::int64_t channel = column % channels;
     if (!order.empty()) channel = order[static_cast<std::size_t>(channel)];
@@ -225,14 +225,14 @@ void ArrayStore::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) 
 
 std::string ArrayStore::location_of_input(std::int64_t sample, std::int64_t column) const {
   State& state = *state_;
-  return state.place_of(state.layout.inputs, state.input_order,
-                        static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
+  return state.location_of(state.layout.inputs, state.input_order,
+                           static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
 }
 
 std::string ArrayStore::location_of_target(std::int64_t sample, std::int64_t column) const {
   State& state = *state_;
-  return state.place_of(state.layout.targets, state.target_order,
-                        static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
+  return state.location_of(state.layout.targets, state.target_order,
+                           static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
 }
 
 void ArrayStore::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {

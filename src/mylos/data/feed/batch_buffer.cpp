@@ -52,17 +52,17 @@ const char* advice(bool is_normalised, DType type) {
                              : "it lies far outside the training samples; correct it";
 }
 
-/// Finds the value that convert_row refused. `place_of`: describes where the value of an index is stored.
-template <class Stored, class PlaceOf>
+/// Finds the value that convert_row refused. `location_of`: describes where the value of an index is stored.
+template <class Stored, class LocationOf>
 [[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
-                             const PlaceOf& place_of) {
+                             const LocationOf& location_of) {
   for (std::size_t i = 0;; ++i) {
     const auto value = static_cast<float>(in[i]);
     const double exact = scaling.identity() ? static_cast<double>(value) : scaling.normalised(value, i);
     const auto result = static_cast<float>(exact);
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
-    const std::string where = place_of(static_cast<std::int64_t>(i));
+    const std::string where = location_of(static_cast<std::int64_t>(i));
     if (!std::isfinite(value))
       fail_input(errors::not_finite, "{} is {}, expected a finite number", where, value);
     fail_input(errors::not_finite, "{} is {}{}, too large for {}: {}", where, value,

@@ -51,7 +51,7 @@ class RowHistory {
     tail_ = std::move(tail);
     std::vector<PositionedLine> lines;
     for (const Row& row : tail_)
-      lines.push_back({{Table::step_of(row), Table::place_of(row)}, line_of<Table>(row)});
+      lines.push_back({{Table::step_of(row), Table::index_of_row(row)}, line_of<Table>(row)});
     return file_.resume(lines, step, expected);
   }
 
