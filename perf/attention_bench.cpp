@@ -1,5 +1,6 @@
-// Measures attention's two passes by type and shape, in GFLOP/s of the products below the diagonal: one layer
-// of a GPT of 6 heads (384 wide, context 256, batch 4) and one of 4 heads (128 wide, context 64, batch 12).
+// Measures attention's two passes by type and shape, in GFLOP/s of the matrix products below the diagonal:
+// one layer of a GPT of 6 heads (384 wide, context 256, batch 4) and one of 4 heads (128 wide, context 64,
+// batch 12).
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
@@ -15,9 +16,9 @@ namespace mylos {
 namespace {
 
 /// FLOPs: 2 * head_width for every score at or below the diagonal.
-double flops_of(const AttentionShape& shape, int products) {
+double flops_of(const AttentionShape& shape, int gemms) {
   const auto length = static_cast<double>(shape.length);
-  return products * static_cast<double>(shape.samples * shape.width()) * length * (length + 1);
+  return gemms * static_cast<double>(shape.samples * shape.width()) * length * (length + 1);
 }
 
 /// A batch with its results. Its numbers are small and differ; the time depends on nothing else.

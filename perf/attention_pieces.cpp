@@ -35,7 +35,7 @@ class AttentionLayer {
     return [pass] { (void)pass(); };
   }
 
-  [[nodiscard]] std::function<void()> networks_way(const Engines& engines, bool backward) {
+  [[nodiscard]] std::function<void()> pass_of_network(const Engines& engines, bool backward) {
     workspace_ = Arena("workspace", std::max(attention_forward_workspace(engines, all_),
                                              attention_backward_workspace(engines, all_)));
     return [this, engines, backward] {
@@ -80,7 +80,7 @@ class AttentionLayer {
   Arena workspace_;
 };
 
-/// FLOPs of the products within a causal mask.
+/// FLOPs of the GEMMs within a causal mask.
 std::string rate(const Subject& subject, bool backward, double milliseconds) {
   const double flops = (backward ? 5.0 : 2.0) * static_cast<double>(subject.rows() * subject.width()) *
                        static_cast<double>(subject.context + 1);
@@ -96,7 +96,7 @@ void measure_attention(const Subject& subject) {
     const std::string piece = backward ? "attention backward" : "attention forward";
     // Forward first: backward reads its log sums.
     const double milliseconds =
-        milliseconds_of(layer.exec, subject.seconds, layer.networks_way(*engines, backward));
+        milliseconds_of(layer.exec, subject.seconds, layer.pass_of_network(*engines, backward));
     print_line(piece, "as in networks", milliseconds, rate(subject, backward, milliseconds));
     layer.provide_workspace();
     for (const AttentionSums sums : {AttentionSums::fixed_order, AttentionSums::any_order}) {

@@ -1,4 +1,4 @@
-// Measures GEMMs by engine, type and shape, in GFLOP/s (kernels/gemm/layer_products.hpp).
+// Measures GEMMs by engine, type and shape, in GFLOP/s (kernels/gemm/layer_gemms.hpp).
 //
 //   gemm_bench --table    the lines of src/mylos/kernels/gemm/tiles/gemm_table.cpp for this machine's
 //   processor
@@ -11,7 +11,7 @@
 #include "gemm_engine_table.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/kernels/gemm/layer_products.hpp"
+#include "mylos/kernels/gemm/layer_gemms.hpp"
 
 namespace mylos {
 namespace {
@@ -43,7 +43,7 @@ void multiply(benchmark::State& state, const std::string& engine_name, const Gem
 void register_all() {
   for (const auto& engine : gemm_engine_names()) {
     for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-      for (const auto& [name, problem] : products_to_measure(type)) {
+      for (const auto& [name, problem] : gemms_to_measure(type)) {
         benchmark::RegisterBenchmark(
             (engine + "/" + std::string(name_of(type)) + "/" + name).c_str(),
             [engine, problem = problem](benchmark::State& state) { multiply(state, engine, problem); })

@@ -17,7 +17,7 @@
 #include "mylos/base/instructions.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
-#include "mylos/kernels/gemm/layer_products.hpp"
+#include "mylos/kernels/gemm/layer_gemms.hpp"
 
 extern char** environ;  // NOLINT: what a child inherits
 
@@ -34,7 +34,7 @@ constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 
 /// A GEMM, and the best times of the two engines in milliseconds.
 struct Timed {
-  NamedProduct product;
+  NamedGemm gemm;
   double onednn = std::numeric_limits<double>::infinity();
   double tiles = std::numeric_limits<double>::infinity();
   std::string automatic = {};
@@ -54,18 +54,18 @@ KernelOptions options_of(const std::string& target, GemmChoice choice) {
 /// The two engines, and memory for the operands of any of the GEMMs.
 class Rivals {
  public:
-  Rivals(const std::string& target, DType type, const std::vector<Timed>& products)
+  Rivals(const std::string& target, DType type, const std::vector<Timed>& gemms)
       : onednn_(make_gemm_engine(options_of(target, GemmChoice::onednn))),
         tiles_(make_gemm_engine(options_of(target, GemmChoice::tiles))) {
     std::int64_t most = 0;
     std::size_t workspace = 0;
-    for (const Timed& timed : products) {
-      const GemmProblem& problem = timed.product.problem;
+    for (const Timed& timed : gemms) {
+      const GemmProblem& problem = timed.gemm.problem;
       most = std::max({most, problem.m * problem.k, problem.k * problem.n, problem.m * problem.n});
       workspace = std::max({workspace, onednn_->workspace_bytes(problem), tiles_->workspace_bytes(problem)});
     }
     stride_ = aligned_bytes(static_cast<std::size_t>(most) * size_of(type));
-    arena_ = Arena("products", 3 * stride_ + workspace);
+    arena_ = Arena("GEMMs", 3 * stride_ + workspace);
     for (std::size_t i = 0; i < 3; ++i) fill(execution_, arena_.tensor(i * stride_, type, 1, most), 0.25f);
   }
 
@@ -74,8 +74,8 @@ class Rivals {
     return onednn_->engine_of(problem) != tiles_->engine_of(problem);
   }
   void run_round(Timed& timed) {
-    timed.onednn = std::min(timed.onednn, time(*onednn_, timed.product.problem));
-    timed.tiles = std::min(timed.tiles, time(*tiles_, timed.product.problem));
+    timed.onednn = std::min(timed.onednn, time(*onednn_, timed.gemm.problem));
+    timed.tiles = std::min(timed.tiles, time(*tiles_, timed.gemm.problem));
   }
 
  private:
@@ -98,9 +98,9 @@ class Rivals {
 std::vector<Timed> measure(const std::string& target, DType type) {
   std::vector<Timed> all;
   std::vector<GemmProblem> problems;
-  for (const NamedProduct& product : products_to_measure(type)) {
-    all.push_back({.product = product});
-    problems.push_back(product.problem);
+  for (const NamedGemm& gemm : gemms_to_measure(type)) {
+    all.push_back({.gemm = gemm});
+    problems.push_back(gemm.problem);
   }
   Rivals rivals(target, type, all);
   if (!rivals.differ(problems.front())) return {};
@@ -109,10 +109,10 @@ std::vector<Timed> measure(const std::string& target, DType type) {
   }
   const auto automatic = make_gemm_engine(options_of(target, GemmChoice::automatic));
   const auto measuring = make_gemm_engine(options_of(target, GemmChoice::measure));
-  measure_products(Execution{}, *measuring, problems);
+  measure_gemms(Execution{}, *measuring, problems);
   for (Timed& timed : all) {
-    timed.automatic = automatic->engine_of(timed.product.problem);
-    timed.measured = measuring->engine_of(timed.product.problem);
+    timed.automatic = automatic->engine_of(timed.gemm.problem);
+    timed.measured = measuring->engine_of(timed.gemm.problem);
   }
   return all;
 }
@@ -137,21 +137,21 @@ struct Bounds {
 };
 
 /// The mean excess of the GEMMs' times over the best, if the tiles compute those within the bounds.
-double excess(const std::vector<const Timed*>& products, const Bounds* bounds) {
+double excess(const std::vector<const Timed*>& gemms, const Bounds* bounds) {
   double sum = 0;
-  for (const Timed* timed : products) {
-    const bool by_tiles = bounds != nullptr && bounds->hold(timed->product.problem);
+  for (const Timed* timed : gemms) {
+    const bool by_tiles = bounds != nullptr && bounds->hold(timed->gemm.problem);
     sum += std::log(timed->ratio(by_tiles));
   }
-  return sum / static_cast<double>(products.size());
+  return sum / static_cast<double>(gemms.size());
 }
 
 /// Adds bounds as long as one reduces the time enough. Nothing if the tiles should compute no GEMM.
-std::optional<Bounds> fit(const std::vector<const Timed*>& products) {
+std::optional<Bounds> fit(const std::vector<const Timed*>& gemms) {
   std::optional<Bounds> best;
-  double best_excess = excess(products, nullptr) - worth_a_bound;
+  double best_excess = excess(gemms, nullptr) - worth_a_bound;
   Bounds now;
-  double now_excess = excess(products, &now);
+  double now_excess = excess(gemms, &now);
   for (bool better = true; better;) {
     if (now_excess < best_excess) {
       best = now;
@@ -160,13 +160,13 @@ std::optional<Bounds> fit(const std::vector<const Timed*>& products) {
     better = false;
     Bounds next = now;
     double next_excess = now_excess - worth_a_bound;
-    for (const Timed* timed : products) {
-      const Sizes sizes = sizes_of(timed->product.problem);
+    for (const Timed* timed : gemms) {
+      const Sizes sizes = sizes_of(timed->gemm.problem);
       for (std::size_t i = 0; i < 3; ++i) {
         for (const bool upper : {false, true}) {
           Bounds tried = now;
           (upper ? tried.to : tried.from)[i] = sizes[i];
-          const double tried_excess = excess(products, &tried);
+          const double tried_excess = excess(gemms, &tried);
           if (tried_excess >= next_excess) continue;
           next = tried;
           next_excess = tried_excess;
@@ -187,11 +187,11 @@ std::string text_of(const Sizes& sizes) {
 }
 
 void print_line(const std::string& target, DType type, GemmForm form, const std::vector<Timed>& all) {
-  std::vector<const Timed*> products;
+  std::vector<const Timed*> gemms;
   for (const Timed& timed : all) {
-    if (form_of(timed.product.problem) == form) products.push_back(&timed);
+    if (form_of(timed.gemm.problem) == form) gemms.push_back(&timed);
   }
-  const std::optional<Bounds> bounds = fit(products);
+  const std::optional<Bounds> bounds = fit(gemms);
   if (!bounds) return;
   std::string processor = target;
   std::replace(processor.begin(), processor.end(), '-', '_');
@@ -210,13 +210,13 @@ void print_quality(const std::string& target, DType type, const std::vector<Time
     if (ratio <= bound) ++good;
   }
   fmt::print(
-      "// {} {}: {} is within {:.0f} % of the best in {} of {} products, at worst {:.2f} times its time\n",
+      "// {} {}: {} is within {:.0f} % of the best in {} of {} GEMMs, at worst {:.2f} times its time\n",
       target, name_of(type), choice, 100 * (bound - 1), good, all.size(), worst);
   for (const Timed& timed : all) {
     const double ratio = timed.ratio(timed.*engine == "tiles");
     if (ratio <= bound) continue;
     fmt::print("//   {}: {} takes {:.2f} times as long (onednn {:.3f} ms, tiles {:.3f} ms)\n",
-               timed.product.name, timed.*engine, ratio, timed.onednn, timed.tiles);
+               timed.gemm.name, timed.*engine, ratio, timed.onednn, timed.tiles);
   }
 }
 

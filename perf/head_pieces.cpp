@@ -54,7 +54,7 @@ void measure_classifier(const Subject& subject, const std::int32_t* labels, std:
   });
   const std::int64_t chunk = classifier.chunk_rows(rows);
   print_line("classifier and loss", fmt::format("{} rows of logits at a time", chunk), milliseconds,
-             fmt::format("{} chunks; products at {:.1f} TFLOP/s if they were all", (rows + chunk - 1) / chunk,
+             fmt::format("{} chunks; GEMMs at {:.1f} TFLOP/s if they were all", (rows + chunk - 1) / chunk,
                          1e-9 * classifier.cost(*engines, rows).flops / milliseconds));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mylos/comm/group/agreement.hpp"
-#include "mylos/kernels/gemm/product_row_sums.hpp"
+#include "mylos/kernels/gemm/gemm_row_sums.hpp"
 #include "mylos/kernels/norm/layernorm.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/kernels/pointwise/embedding.hpp"

@@ -11,12 +11,12 @@
 namespace mylos {
 
 /// One way to compute a GEMM: run() computes it and waits for the result.
-struct ProductCandidate {
+struct GemmCandidate {
   std::string name;
   std::function<void()> run;
 };
 
 /// Empty without a library that has such layouts. `a` and `b` are row-major operands with the values.
-std::vector<ProductCandidate> products_in_library_layouts(const GemmProblem& problem, void* a, void* b);
+std::vector<GemmCandidate> gemms_in_library_layouts(const GemmProblem& problem, void* a, void* b);
 
 }  // namespace mylos

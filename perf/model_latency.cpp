@@ -97,9 +97,9 @@ Arena numbers(std::int64_t count, DType type) {
 }
 
 /// The GEMMs of a piece of samples, one after the other.
-class Products {
+class Gemms {
  public:
-  Products(DType type, std::int64_t samples) : engines_(make_engines({})) {
+  Gemms(DType type, std::int64_t samples) : engines_(make_engines({})) {
     for (std::size_t layer = 0; layer + 1 < std::size(widths); ++layer) {
       GemmProblem problem = linear_output(samples, widths[layer], widths[layer + 1], type);
       problem.bias = true;
@@ -146,9 +146,9 @@ void measure(const std::string& path, DType type, double seconds) {
     Kokkos::deep_copy(x, 0.7);
     const double call = microseconds_of(seconds, exec, [&] { model.infer(exec, x, y); });
     const std::int64_t piece = std::min(samples, model.samples_per_piece());
-    const Products products(type, piece);
+    const Gemms gemms(type, piece);
     const double alone =
-        static_cast<double>(samples / piece) * microseconds_of(seconds, exec, [&] { products.run(exec); });
+        static_cast<double>(samples / piece) * microseconds_of(seconds, exec, [&] { gemms.run(exec); });
     fmt::print("{:5} {:6} {:8} {:12.2f} {:12.2f} {:12.2f}\n", name_of(type), samples, exec.concurrency(),
                call, alone, call - alone);
   }

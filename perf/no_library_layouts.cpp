@@ -3,7 +3,7 @@
 
 namespace mylos {
 
-std::vector<ProductCandidate> products_in_library_layouts(const GemmProblem&, void*, void*) {
+std::vector<GemmCandidate> gemms_in_library_layouts(const GemmProblem&, void*, void*) {
   return {};
 }
 

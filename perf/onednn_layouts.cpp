@@ -14,8 +14,8 @@ struct Operands {
   dnnl::memory::desc b;
 };
 
-ProductCandidate make_candidate(const std::string& name, const Operands& plain, const Operands& wanted,
-                                const dnnl::memory::desc& c, void* a_values, void* b_values) {
+GemmCandidate make_candidate(const std::string& name, const Operands& plain, const Operands& wanted,
+                             const dnnl::memory::desc& c, void* a_values, void* b_values) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   const auto descriptor =
@@ -39,7 +39,7 @@ ProductCandidate make_candidate(const std::string& name, const Operands& plain, 
 
 }  // namespace
 
-std::vector<ProductCandidate> products_in_library_layouts(const GemmProblem& problem, void* a, void* b) {
+std::vector<GemmCandidate> gemms_in_library_layouts(const GemmProblem& problem, void* a, void* b) {
   if (problem.a == DType::fp16) return {};  // oneDNN multiplies no half on hosts
   const auto type = [](DType t) {
     return t == DType::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;

@@ -50,7 +50,7 @@ class Matrix {
 
 /// The GEMMs of the step, without and with their additions, by each of the engines or algorithms among which
 /// "measure" chooses.
-void measure_products(const Subject& subject);
+void measure_gemms(const Subject& subject);
 /// Attention's passes of a layer over the micro-batch, by the number of samples that run together, and with a
 /// fixed or any order of additions if a library computes it.
 void measure_attention(const Subject& subject);

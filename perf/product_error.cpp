@@ -39,7 +39,7 @@ void draw(const Tensor& matrix, const char* name) {
 }
 
 /// A · Bᵀ in double.
-std::vector<double> exact_product(const Tensor& a, const Tensor& b) {
+std::vector<double> exact_gemm(const Tensor& a, const Tensor& b) {
   const std::int64_t size = a.rows();
   std::vector<double> product(static_cast<std::size_t>(size * size));
   Kokkos::parallel_for("exact product", Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, size),
@@ -76,9 +76,9 @@ Errors errors_of(const Tensor& computed, const std::vector<double>& exact) {
 }
 
 /// The GEMM of one type, ready to run.
-class Product {
+class TypedGemm {
  public:
-  Product(DType type, const Tensor& a, const Tensor& b)
+  TypedGemm(DType type, const Tensor& a, const Tensor& b)
       : problem_(linear_output(a.rows(), a.rows(), a.rows(), type)),
         engine_(make_gemm_engine({})),
         numbers_("numbers", 3 * static_cast<std::size_t>(a.size()) * size_of(type) + 1024),
@@ -122,17 +122,17 @@ void report(std::int64_t size) {
   const Tensor result = floats.tensor(2 * aligned_bytes(bytes), DType::fp32, size, size);
   draw(a, "a");
   draw(b, "b");
-  const std::vector<double> exact = exact_product(a, b);
-  std::vector<Product> products;
+  const std::vector<double> exact = exact_gemm(a, b);
+  std::vector<TypedGemm> gemms;
   std::array<std::vector<double>, types.size()> times;
-  products.reserve(types.size());
-  for (const DType type : types) products.emplace_back(type, a, b).run();
+  gemms.reserve(types.size());
+  for (const DType type : types) gemms.emplace_back(type, a, b).run();
   for (int round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < types.size(); ++i) times[i].push_back(products[i].run());
+    for (std::size_t i = 0; i < types.size(); ++i) times[i].push_back(gemms[i].run());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    products[i].read(result);
+    gemms[i].read(result);
     const Errors errors = errors_of(result, exact);
-    fmt::print("{} {} {} {:.4f} {:.4g} {:.4g}\n", name_of(types[i]), size, products[i].engine(),
+    fmt::print("{} {} {} {:.4f} {:.4g} {:.4g}\n", name_of(types[i]), size, gemms[i].engine(),
                median(times[i]), errors.mean, errors.largest);
     std::fflush(stdout);
   }

@@ -87,9 +87,9 @@ class TimedGemm final : public GemmEngine {
   }
   void run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the product
+    Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the GEMM
     if (book == nullptr) return engine_.run(exec, problem, operands, workspace);
-    (*book)[fmt::format("product {} x {} x {}", problem.m, problem.n, problem.k)] +=
+    (*book)[fmt::format("GEMM {} x {} x {}", problem.m, problem.n, problem.k)] +=
         milliseconds([&] { engine_.run(exec, problem, operands, workspace); });
     books().open = book;
   }
@@ -100,7 +100,7 @@ class TimedGemm final : public GemmEngine {
                    void* workspace) override {
     Breakdown* const book = std::exchange(books().open, nullptr);
     if (book == nullptr) return engine_.run_batched(exec, batch, first, workspace);
-    (*book)[fmt::format("{} products {} x {} x {}", batch.count, batch.one.m, batch.one.n, batch.one.k)] +=
+    (*book)[fmt::format("{} GEMMs {} x {} x {}", batch.count, batch.one.m, batch.one.n, batch.one.k)] +=
         milliseconds([&] { engine_.run_batched(exec, batch, first, workspace); });
     books().open = book;
   }

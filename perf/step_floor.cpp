@@ -35,10 +35,10 @@ std::shared_ptr<Arena> some_matrix(std::int64_t rows, std::int64_t columns, DTyp
 
 void StepWork::add_linear(const std::string& name, std::int64_t rows, std::int64_t inputs,
                           std::int64_t outputs, bool input_gradient, int count) {
-  products.push_back({"y  " + name, linear_output(rows, inputs, outputs, type), count});
-  products.push_back({"dW " + name, linear_weight_gradient(rows, inputs, outputs, type, type), count});
+  gemms.push_back({"y  " + name, linear_output(rows, inputs, outputs, type), count});
+  gemms.push_back({"dW " + name, linear_weight_gradient(rows, inputs, outputs, type, type), count});
   if (input_gradient) {
-    products.push_back({"dx " + name, linear_input_gradient(rows, inputs, outputs, type), count});
+    gemms.push_back({"dx " + name, linear_input_gradient(rows, inputs, outputs, type), count});
   }
 }
 
@@ -50,7 +50,7 @@ StepFloor::StepFloor(const StepWork& work) : other_flops_(work.other_flops) {
                                                    : GemmChoice::kokkos;
     engines_.push_back(make_gemm_engine({.gemm = choice}));
   }
-  for (const auto& product : work.products) add_product(product);
+  for (const auto& gemm : work.gemms) add_gemm(gemm);
   // The check reads the gradients. The update reads them again, reads and writes masters and two moments, and
   // writes the compute weights, which for fp32 are the masters.
   const std::size_t size = size_of(work.type);
@@ -60,25 +60,25 @@ StepFloor::StepFloor(const StepWork& work) : other_flops_(work.other_flops) {
   arrays_ = Arena("streams", 2 * streamed_bytes);
 }
 
-void StepFloor::add_product(const StepWork::Product& work) {
-  Product product{work, {}, {}};
+void StepFloor::add_gemm(const StepWork::Gemm& work) {
+  MeasuredGemm gemm{work, {}, {}};
   const GemmProblem& problem = work.problem;
   const auto a = some_matrix(problem.m, problem.k, problem.a);
   const auto b = some_matrix(problem.k, problem.n, problem.b);
   const auto c = some_matrix(problem.m, problem.n, problem.c);
   for (const auto& engine : engines_) {
     const auto workspace = std::make_shared<Arena>("workspace", engine->workspace_bytes(problem));
-    product.candidates.push_back(
+    gemm.candidates.push_back(
         {std::string(engine->name()), [=] {
            const Execution exec;
            engine->run(exec, problem, {a->data(), b->data(), c->data()}, workspace->data());
            exec.fence();
          }});
   }
-  for (auto& candidate : products_in_library_layouts(problem, a->data(), b->data())) {
-    product.candidates.push_back(std::move(candidate));
+  for (auto& candidate : gemms_in_library_layouts(problem, a->data(), b->data())) {
+    gemm.candidates.push_back(std::move(candidate));
   }
-  products_.push_back(std::move(product));
+  gemms_.push_back(std::move(gemm));
 }
 
 namespace {
@@ -110,36 +110,36 @@ double StepFloor::fastest_stream_bytes_per_ms() const {
 FloorTimes StepFloor::measure() {
   FloorTimes result;
   double flops = 0;
-  for (Product& product : products_) {
-    if (product.times.empty()) drop_hopeless(product);
-    product.times.clear();
-    for (const auto& candidate : product.candidates) {
-      product.times.push_back(median_milliseconds(1, runs, candidate.run));
+  for (MeasuredGemm& gemm : gemms_) {
+    if (gemm.times.empty()) drop_hopeless(gemm);
+    gemm.times.clear();
+    for (const auto& candidate : gemm.candidates) {
+      gemm.times.push_back(median_milliseconds(1, runs, candidate.run));
     }
-    result.products += product.work.count * *std::min_element(product.times.begin(), product.times.end());
-    flops += product.work.count * flops_of(product.work.problem);
+    result.gemms += gemm.work.count * *std::min_element(gemm.times.begin(), gemm.times.end());
+    flops += gemm.work.count * flops_of(gemm.work.problem);
   }
-  flops_per_ms_ = flops / result.products;
+  flops_per_ms_ = flops / result.gemms;
   result.other = other_flops_ / flops_per_ms_;
   bytes_per_ms_ = fastest_stream_bytes_per_ms();
   result.passes = static_cast<double>(pass_bytes_) / bytes_per_ms_;
   return result;
 }
 
-void StepFloor::drop_hopeless(Product& product) {
+void StepFloor::drop_hopeless(MeasuredGemm& gemm) {
   std::vector<double> times;
-  for (const auto& candidate : product.candidates) times.push_back(median_milliseconds(1, 1, candidate.run));
+  for (const auto& candidate : gemm.candidates) times.push_back(median_milliseconds(1, 1, candidate.run));
   const double best = *std::min_element(times.begin(), times.end());
-  std::vector<ProductCandidate> kept;
+  std::vector<GemmCandidate> kept;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i] <= hopeless * best) kept.push_back(std::move(product.candidates[i]));
+    if (times[i] <= hopeless * best) kept.push_back(std::move(gemm.candidates[i]));
   }
-  product.candidates = std::move(kept);
+  gemm.candidates = std::move(kept);
 }
 
 std::string StepFloor::describe() const {
   std::string text;
-  for (const auto& [work, candidates, times] : products_) {
+  for (const auto& [work, candidates, times] : gemms_) {
     const GemmProblem& problem = work.problem;
     text += fmt::format("  {:9} {:2} of {:4} x {:4} x {:4}", work.name, work.count, problem.m, problem.n,
                         problem.k);
@@ -150,7 +150,7 @@ std::string StepFloor::describe() const {
     text += "\n";
   }
   if (other_flops_ > 0) {
-    text += fmt::format("  other products: {:.2f} GFLOP at {:.0f} GFLOP/s\n", 1e-9 * other_flops_,
+    text += fmt::format("  other GEMMs: {:.2f} GFLOP at {:.0f} GFLOP/s\n", 1e-9 * other_flops_,
                         1e-6 * flops_per_ms_);
   }
   return text + fmt::format("  check and update: {:.1f} MB at {:.1f} GB/s\n",

@@ -14,15 +14,15 @@ namespace mylos {
 
 /// The work of a step, independent of the implementation.
 struct StepWork {
-  struct Product {
+  struct Gemm {
     std::string name;
     GemmProblem problem;
-    int count = 1;  // of products of this shape
+    int count = 1;  // of GEMMs of this shape
   };
 
   DType type = DType::fp32;
-  std::vector<Product> products;
-  double other_flops = 0;    // of products that no engine computes: attention's
+  std::vector<Gemm> gemms;
+  double other_flops = 0;    // of GEMMs that no engine computes: attention's
   std::int64_t weights = 0;  // parameters that the optimizer updates
 
   /// The GEMMs of `count` layers y = x·Wᵀ.
@@ -32,10 +32,10 @@ struct StepWork {
 
 /// Milliseconds.
 struct FloorTimes {
-  double products = 0;
+  double gemms = 0;
   double other = 0;
   double passes = 0;
-  [[nodiscard]] double total() const { return products + other + passes; }
+  [[nodiscard]] double total() const { return gemms + other + passes; }
 };
 
 class StepFloor {
@@ -51,17 +51,17 @@ class StepFloor {
   [[nodiscard]] std::string describe() const;
 
  private:
-  struct Product {
-    StepWork::Product work;
-    std::vector<ProductCandidate> candidates;
+  struct MeasuredGemm {
+    StepWork::Gemm work;
+    std::vector<GemmCandidate> candidates;
     std::vector<double> times;  // of the candidates, in ms
   };
-  void add_product(const StepWork::Product& work);
-  static void drop_hopeless(Product& product);
+  void add_gemm(const StepWork::Gemm& work);
+  static void drop_hopeless(MeasuredGemm& gemm);
   [[nodiscard]] double fastest_stream_bytes_per_ms() const;
 
   std::vector<std::shared_ptr<GemmEngine>> engines_;
-  std::vector<Product> products_;
+  std::vector<MeasuredGemm> gemms_;
   double other_flops_ = 0;
   std::size_t pass_bytes_ = 0;
   Arena arrays_;  // two, that are streamed

@@ -108,7 +108,7 @@ int run(int count, char** arguments) {
     return usage();
   const std::string_view what = arguments[1];
   if (what == "products") {
-    mylos::pieces::measure_products(subject);
+    mylos::pieces::measure_gemms(subject);
   } else if (what == "attention") {
     mylos::pieces::measure_attention(subject);
   } else if (what == "head") {

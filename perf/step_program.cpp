@@ -28,8 +28,8 @@ Chain chain_of(const Options& options) {
 
 /// The number after `suffix` in a name; 0 if it has none.
 std::int64_t number_behind(const std::string& name, const std::string& suffix) {
-  const std::size_t place = name.find(suffix);
-  return place == std::string::npos ? 0 : std::atoll(name.c_str() + place + suffix.size());
+  const std::size_t position = name.find(suffix);
+  return position == std::string::npos ? 0 : std::atoll(name.c_str() + position + suffix.size());
 }
 
 /// Plans with measured times.
@@ -115,7 +115,7 @@ class Program {
       fmt::print("{:.3f}\n", step(name, count));
     } else if (command == "floor") {
       const FloorTimes times = floor(name).measure();
-      fmt::print("{:.3f} {:.3f} {:.3f} {:.3f}\n", times.total(), times.products, times.other, times.passes);
+      fmt::print("{:.3f} {:.3f} {:.3f} {:.3f}\n", times.total(), times.gemms, times.other, times.passes);
     } else if (command == "floor-detail") {
       floor(name).measure();
       fmt::print("{}", floor(name).describe());

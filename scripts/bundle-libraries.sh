@@ -58,7 +58,7 @@ stays_out() {
     { [ -z "$cuda_libraries" ] && grep -qE "$of_cuda" <<<"$1"; }
 }
 
-# The library that src/mylos/device/cuda/products/cudnn_library.cpp loads, if the build has cuDNN and the folder too. No program is linked with it.
+# The library that src/mylos/device/cuda/engines/cudnn_library.cpp loads, if the build has cuDNN and the folder too. No program is linked with it.
 pack_cudnn() {  # FOLDER
   local name names=(libcudnn.so.9)
   grep -q 'libcudnn\.so\.9' "$target/bin/mylos" || return 0

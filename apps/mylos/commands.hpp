@@ -83,7 +83,7 @@ ExitCode advise_command(const AdviseArguments& arguments);
 struct NamedCheckpoint {
   std::string path;      // a file, or a run's folder or its checkpoints folder: the newest valid one in it
   bool best = false;     // of the folder, the one that it names the best
-  bool average = false;  // the moving average of its weights in their place
+  bool average = false;  // use the moving average of its weights instead of them
 };
 
 /// Several predictions instead of one: networks of an ensemble, or dropout masks.

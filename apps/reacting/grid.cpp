@@ -56,12 +56,12 @@ Grid::Grid(int cells_per_side, MPI_Comm world) : cells(cells_per_side), spacing(
   const int periodic[2] = {1, 1};
   MPI_Cart_create(world, 2, parts, periodic, 0, &ranks);
   MPI_Comm_rank(ranks, &rank);
-  int place[2] = {0, 0};
-  MPI_Cart_coords(ranks, rank, 2, place);
-  first_row = first_of(place[0], parts[0], cells);
-  first_column = first_of(place[1], parts[1], cells);
-  rows = first_of(place[0] + 1, parts[0], cells) - first_row;
-  columns = first_of(place[1] + 1, parts[1], cells) - first_column;
+  int coordinates[2] = {0, 0};
+  MPI_Cart_coords(ranks, rank, 2, coordinates);
+  first_row = first_of(coordinates[0], parts[0], cells);
+  first_column = first_of(coordinates[1], parts[1], cells);
+  rows = first_of(coordinates[0] + 1, parts[0], cells) - first_row;
+  columns = first_of(coordinates[1] + 1, parts[1], cells) - first_column;
   MPI_Cart_shift(ranks, 0, 1, &below, &above);
   MPI_Cart_shift(ranks, 1, 1, &left, &right);
 }
@@ -101,7 +101,7 @@ Square gather(const Grid& grid, const Fields& fields) {
       MPI_Recv(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, source, 0, grid.ranks,
                MPI_STATUS_IGNORE);
     }
-    for_each_value(part, values, square, [](double& value, double& place) { place = value; });
+    for_each_value(part, values, square, [](double& value, double& cell) { cell = value; });
   }
   return square;
 }
@@ -113,7 +113,7 @@ void scatter(const Grid& grid, const Square& square, const Fields& fields) {
     for (int target = grid.size - 1; target >= 0; --target) {  // its own part last
       const Part& part = parts[static_cast<std::size_t>(target)];
       std::vector<double> values(part.cells() * fields.extent(0));
-      for_each_value(part, values, square, [](double& value, double& place) { value = place; });
+      for_each_value(part, values, square, [](double& value, double& cell) { value = cell; });
       if (target == 0) {
         own = values;
       } else {

@@ -46,21 +46,22 @@ class File {
 
   void write(const std::string& name, hid_t type, const std::vector<hsize_t>& shape, const void* data) {
     const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose,
-                       place(name));
+                       dataset_name(name));
     const Handle set(
         H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-        H5Dclose, place(name));
+        H5Dclose, dataset_name(name));
     require(H5Dwrite(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
   }
   /// Reads a dataset of exactly this shape.
   void read(const std::string& name, hid_t type, const std::vector<hsize_t>& shape, void* data) {
-    const Handle set(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose, place(name));
-    const Handle space(H5Dget_space(set.id()), H5Sclose, place(name));
+    const Handle set(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose, dataset_name(name));
+    const Handle space(H5Dget_space(set.id()), H5Sclose, dataset_name(name));
     std::vector<hsize_t> found(shape.size());
     if (H5Sget_simple_extent_ndims(space.id()) != static_cast<int>(shape.size()) ||
         H5Sget_simple_extent_dims(space.id(), found.data(), nullptr) < 0 || found != shape) {
       mylos::fail_input(mylos::errors::restart_mismatch,
-                        "{} has another shape: restart with the same cells, window and ranks", place(name));
+                        "{} has another shape: restart with the same cells, window and ranks",
+                        dataset_name(name));
     }
     require(H5Dread(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
   }
@@ -73,9 +74,11 @@ class File {
 
  private:
   File(const std::string& path, hid_t id) : path_(path), file_(id, H5Fclose, path) {}
-  [[nodiscard]] std::string place(const std::string& name) const { return path_ + ", dataset " + name; }
+  [[nodiscard]] std::string dataset_name(const std::string& name) const {
+    return path_ + ", dataset " + name;
+  }
   void require(herr_t result, const std::string& name) const {
-    if (result < 0) mylos::fail_run(mylos::errors::library_failed, "{}: HDF5 fails", place(name));
+    if (result < 0) mylos::fail_run(mylos::errors::library_failed, "{}: HDF5 fails", dataset_name(name));
   }
 
   std::string path_;

@@ -9,7 +9,7 @@ namespace {
 
 enum Kind : unsigned char { by_network, integrated, sampled };
 
-/// The place of a cell among those of its rank.
+/// The index of a cell among those of its rank.
 KOKKOS_INLINE_FUNCTION int number_of(int row, int column, int columns) {
   return (row - 1) * columns + column - 1;
 }
@@ -83,8 +83,8 @@ void Surrogate::choose(const Fields& fields, std::uint64_t step) {
         const float x[inputs_of_network] = {inputs(cell, 0), inputs(cell, 1), inputs(cell, 2)};
         const int bin = bin_of(x);
         const bool known = bin >= 0 && trusted(bin) != 0;
-        const int place = (first_row + row - 1) * side + first_column + column - 1;  // in the square
-        const double drawn = random_unit(stream, static_cast<std::uint64_t>(place));
+        const int cell_in_square = (first_row + row - 1) * side + first_column + column - 1;  // in the square
+        const double drawn = random_unit(stream, static_cast<std::uint64_t>(cell_in_square));
         const bool is_sampled = bin >= 0 && drawn < (known ? check_share : explore_share);
         kinds(cell) = is_sampled ? sampled : known ? by_network : integrated;
       });

@@ -20,9 +20,9 @@ KOKKOS_INLINE_FUNCTION int bin_of(const float (&inputs)[inputs_of_network]) {
   constexpr int counts[inputs_of_network] = {bins_of_input[0], bins_of_input[1], bins_of_input[2]};
   int bin = 0;
   for (int i = 0; i < inputs_of_network; ++i) {
-    const float place = 0.5f * (inputs[i] + 1) * static_cast<float>(counts[i]);
-    if (!(place >= 0 && place <= static_cast<float>(counts[i]))) return -1;
-    const int index = static_cast<int>(place);
+    const float position = 0.5f * (inputs[i] + 1) * static_cast<float>(counts[i]);
+    if (!(position >= 0 && position <= static_cast<float>(counts[i]))) return -1;
+    const int index = static_cast<int>(position);
     bin = bin * counts[i] + (index < counts[i] ? index : counts[i] - 1);
   }
   return bin;

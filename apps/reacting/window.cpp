@@ -20,9 +20,9 @@ void Window::append(const Rows& inputs, const Rows& targets, int count) {
   const int skipped = static_cast<int>(std::max<std::int64_t>(0, count - capacity));
   Kokkos::parallel_for(
       "append", Kokkos::RangePolicy<>(skipped, count), KOKKOS_LAMBDA(int row) {
-        const std::int64_t place = (first + row) % capacity;
-        for (int i = 0; i < inputs_of_network; ++i) window(place, i) = inputs(row, i);
-        window(place, inputs_of_network) = targets(row, 0);
+        const std::int64_t slot = (first + row) % capacity;
+        for (int i = 0; i < inputs_of_network; ++i) window(slot, i) = inputs(row, i);
+        window(slot, inputs_of_network) = targets(row, 0);
       });
   appended += count;
 }
@@ -36,9 +36,9 @@ void Window::draw(std::uint64_t stream) {
   const Rows targets = all_targets_;
   Kokkos::parallel_for(
       "draw", count, KOKKOS_LAMBDA(int row) {
-        const std::uint64_t place = random_bits(stream, static_cast<std::uint64_t>(row)) % filled;
-        for (int i = 0; i < inputs_of_network; ++i) inputs(row, i) = window(place, i);
-        targets(row, 0) = window(place, inputs_of_network);
+        const std::uint64_t slot = random_bits(stream, static_cast<std::uint64_t>(row)) % filled;
+        for (int i = 0; i < inputs_of_network; ++i) inputs(row, i) = window(slot, i);
+        targets(row, 0) = window(slot, inputs_of_network);
       });
   const auto drawn = std::pair<std::size_t, std::size_t>(0, static_cast<std::size_t>(count));
   batch_inputs_ = Kokkos::subview(inputs, drawn, Kokkos::ALL);

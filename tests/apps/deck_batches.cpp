@@ -59,7 +59,7 @@ void run(int count, char** arguments) {
   const Deck deck = read_deck(read_deck_file(arguments[1]), arguments[1],
                               std::vector<std::string>(arguments + 4, arguments + count));
   Options options = deck.options;
-  const std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, deck.places);
+  const std::unique_ptr<RunData> data = open_run_data(options, GroundTruth::required, deck.places);
   data->complete(options.model);
   const Normalizer normalizer = data->normalizer({});
   const Sizes sizes{options.model.inputs, options.model.outputs};  // of one step
@@ -78,7 +78,7 @@ void run(int count, char** arguments) {
     const std::unique_ptr<BatchReader> reader = data->training_batches(normalizer, reading);
     for (int batch = 0; batch < batches; ++batch) write_record(file, reader->next(), all_steps);
   }
-  for (const DataPart part : judging_parts) {
+  for (const DataPart part : held_out_parts) {
     if (!data->has(part)) continue;
     std::ofstream file(path(name_of(part)), std::ios::binary);
     const EvaluationOptions pass{.max_samples = 5, .rank = rank, .ranks = ranks};

@@ -80,7 +80,7 @@ def check_measured(command):
     command.must(*train, "run.folder=measured-whole")
     plan = plan_of(command, "measured-whole")
     measures = len(engines_of(plan)) > 0 and {"onednn", "tiles"} <= set(
-        re.search(r"product engines: (.*)", command.must("--version").stdout)[1].split(", "))
+        re.search(r"GEMM engines: (.*)", command.must("--version").stdout)[1].split(", "))
     if not measures:
         return print("no choice to measure in this build")
     # The choice of another machine: every product by the engine that is not this one's choice.

@@ -25,26 +25,26 @@ CoreSet cores(int first, int count) {
 }
 
 /// A rank on the node that begins with rank `node`, which has 8 cores.
-RankPlace rank_on(int node, const CoreSet& bound, int threads) {
-  RankPlace place;
-  *std::copy_n("n0", 1, place.node) = static_cast<char>('0' + node);
-  place.node_first = node;
-  place.bound = place.occupied = bound;
-  place.usable = cores(0, 8);
-  place.threads = threads;
-  return place;
+RankPlacement rank_on(int node, const CoreSet& bound, int threads) {
+  RankPlacement placement;
+  *std::copy_n("n0", 1, placement.node) = static_cast<char>('0' + node);
+  placement.node_first = node;
+  placement.bound = placement.occupied = bound;
+  placement.usable = cores(0, 8);
+  placement.threads = threads;
+  return placement;
 }
 
-RankPlace with_device(RankPlace place, int visible, std::uint8_t device) {
-  place.devices = visible;
-  place.visible_devices = 1;
-  place.device = DeviceId{device};
-  return place;
+RankPlacement with_device(RankPlacement placement, int visible, std::uint8_t device) {
+  placement.devices = visible;
+  placement.visible_devices = 1;
+  placement.device = DeviceId{device};
+  return placement;
 }
 
-RankPlace choosing(RankPlace place) {
-  place.chosen_threads = true;
-  return place;
+RankPlacement choosing(RankPlacement placement) {
+  placement.chosen_threads = true;
+  return placement;
 }
 
 const CoreSet all = cores(0, 8);
@@ -64,7 +64,7 @@ TEST(PlacementAdvice, NamesARankThatIsBoundToFewerCoresThanThreads) {
 }
 
 TEST(PlacementAdvice, NamesRanksThatAreBoundToTheSameCores) {
-  const RankPlace first = rank_on(0, cores(0, 2), 2);
+  const RankPlacement first = rank_on(0, cores(0, 2), 2);
   EXPECT_THAT(
       placement_advice({first, first, rank_on(0, cores(4, 2), 2)}),
       ElementsAre("warning: ranks 0 and 1 on n0 have 4 threads on 2 of its 8 cores: `mpirun --bind-to "
@@ -117,17 +117,17 @@ TEST(PlacementAdvice, OfManyNodesNamesTheFirst) {
 }
 
 TEST(PlacementAdvice, NamesDevicesThatAreSharedWhileOthersAreIdle) {
-  const RankPlace place = with_device(rank_on(0, all, 1), 4, 1);
+  const RankPlacement placement = with_device(rank_on(0, all, 1), 4, 1);
   EXPECT_THAT(
-      placement_advice({place, place}),
+      placement_advice({placement, placement}),
       ElementsAre("warning: ranks 0 and 1 on n0 share 1 of its 4 devices: let every rank see all of them (no "
                   "CUDA_VISIBLE_DEVICES, `srun --gpus-per-node=4`), and each takes its own"));
-  EXPECT_THAT(placement_advice({place, with_device(place, 4, 2)}), IsEmpty());
+  EXPECT_THAT(placement_advice({placement, with_device(placement, 4, 2)}), IsEmpty());
 }
 
 TEST(PlacementAdvice, NamesMoreRanksThanDevices) {
-  const RankPlace place = with_device(rank_on(0, all, 1), 2, 1);
-  EXPECT_THAT(placement_advice({place, with_device(place, 2, 2), place}),
+  const RankPlacement placement = with_device(rank_on(0, all, 1), 2, 1);
+  EXPECT_THAT(placement_advice({placement, with_device(placement, 2, 2), placement}),
               ElementsAre("warning: ranks 0-2 on n0 share 2 devices: `mpirun --map-by ppr:2:node` or `srun "
                           "--ntasks-per-node=2` starts one for each"));
 }
@@ -143,10 +143,10 @@ TEST(PlacementAdvice, NamesThreadsThatAReproducibleRunWouldNotHaveElsewhere) {
 }
 
 TEST(Placement, DevicesOfANodeAreTakenInTurn) {
-  const RankPlace two = with_device(rank_on(0, all, 1), 2, 0);
-  RankPlace other_two = two;  // as where a script shows each socket's ranks the devices of their socket
+  const RankPlacement two = with_device(rank_on(0, all, 1), 2, 0);
+  RankPlacement other_two = two;  // as where a script shows each socket's ranks the devices of their socket
   other_two.visible_devices = 2;
-  const RankPlace elsewhere = with_device(rank_on(4, all, 1), 2, 0);
+  const RankPlacement elsewhere = with_device(rank_on(4, all, 1), 2, 0);
   const Placement placement{two, other_two, two, other_two, elsewhere, two};
   std::vector<int> devices;
   for (int rank = 0; rank < 6; ++rank) devices.push_back(device_of(placement, rank));

@@ -70,9 +70,9 @@ def check_changes(command):
 
 def check_threads(command):
     """Threads are the bits of oneDNN's products, whoever sets them; tiles give the same on any number."""
-    note = "products by oneDNN ran on 1 thread of each rank before, and run on 2 here: sums may be rounded differently"
+    note = "GEMMs by oneDNN ran on 1 thread of each rank before, and run on 2 here: sums may be rounded differently"
     advice = "warning: run.reproducible holds for as many threads per rank as here, "
-    engines = re.search("product engines: (.*)", command.must("--version").stdout)[1].split(", ")
+    engines = re.search("GEMM engines: (.*)", command.must("--version").stdout)[1].split(", ")
     for engine in ("onednn", "tiles"):
         if engine not in engines:
             print(f"{engine} is not in this build")

@@ -65,7 +65,7 @@ def check_versions(command):
 
 def check_products(command):
     """A library that one rank's environment holds to less."""
-    if "onednn" not in command.must("--version").stdout.partition("product engines: ")[2].splitlines()[0]:
+    if "onednn" not in command.must("--version").stdout.partition("GEMM engines: ")[2].splitlines()[0]:
         return print("no library whose instructions could be held")
     result = start(command, [TRAIN] * 3, None, {2: {"ONEDNN_MAX_CPU_ISA": "SSE41"}})
     require_one_refusal(result, "SSE41 on rank 2, ", " on ranks 0 and 1", "ONEDNN_MAX_CPU_ISA")

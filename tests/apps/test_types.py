@@ -31,7 +31,7 @@ def check_types(command, repository):
                             ("largest", limits.max), ("smallest normal", limits.tiny), ("epsilon", limits.eps),
                             ("smallest subnormal", limits.tiny * limits.eps)):
             assert numpy.isclose(float(found[name][column]), float(value), rtol=1e-7, atol=0), (name, type_, said)
-    assert machine[0] == "products on this machine" and len(machine) == 4, said
+    assert machine[0] == "GEMMs on this machine" and len(machine) == 4, said
     assert all(re.fullmatch(r"(natively|as fp32), by [a-z, ]+|by [a-z, ]+|no device here", cell) for cell in machine[1:]), said
     assert re.search(r"^computed by \S", said, re.M), said
     assert command.must("types", ranks=2).stdout == said

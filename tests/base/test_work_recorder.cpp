@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Way = WorkRecorder::Way;
+using Submission = WorkRecorder::Submission;
 using Log = std::vector<std::string>;
 
 constexpr WorkRecorder::Key key{1};
@@ -72,9 +72,9 @@ class RecordedWork : public testing::Test {
                 },
             .undo = [this] { log.emplace_back("undo"); }};
   }
-  Way give(WorkRecorder& recorder, const WorkRecorder::Key& of = key) {
+  Submission submit(WorkRecorder& recorder, const WorkRecorder::Key& of = key) {
     log.clear();
-    return recorder.give(exec, of, [this] { log.emplace_back("work"); });
+    return recorder.submit(exec, of, [this] { log.emplace_back("work"); });
   }
 
   Execution exec;
@@ -85,16 +85,16 @@ class RecordedWork : public testing::Test {
 TEST_F(RecordedWork, IsCalledTwiceThenLaunched) {
   WorkRecorder recorder(true, {}, capture());
   EXPECT_FALSE(recorder.captures(key));
-  EXPECT_EQ(give(recorder), Way::directly);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("work"));
   EXPECT_TRUE(recorder.captures(key));
-  EXPECT_EQ(give(recorder), Way::captured);
+  EXPECT_EQ(submit(recorder), Submission::captured);
   EXPECT_THAT(log, ElementsAre("begin", "work", "end", "launched"));
-  EXPECT_EQ(give(recorder), Way::launched);
+  EXPECT_EQ(submit(recorder), Submission::launched);
   EXPECT_THAT(log, ElementsAre("launched"));
-  EXPECT_EQ(give(recorder, other_key), Way::directly) << "every key for itself";
+  EXPECT_EQ(submit(recorder, other_key), Submission::directly) << "every key for itself";
   recorder.forget();
-  EXPECT_EQ(give(recorder), Way::directly);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_EQ(recorder.take_refusal(), "");
 }
 
@@ -102,8 +102,8 @@ TEST_F(RecordedWork, IsCalledWhereNothingIsRecorded) {
   WorkRecorder off(false, {}, capture());
   WorkRecorder without_device(true, {}, nullptr);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(give(off), Way::directly);
-    EXPECT_EQ(give(without_device), Way::directly);
+    EXPECT_EQ(submit(off), Submission::directly);
+    EXPECT_EQ(submit(without_device), Submission::directly);
     EXPECT_FALSE(off.captures(key) || without_device.captures(key));
   }
 }
@@ -112,10 +112,10 @@ TEST_F(RecordedWork, IsCalledFromThenOnIfTheDeviceRefuses) {
   for (const bool at_begin : {true, false}) {
     (at_begin ? refusals.of_begin : refusals.of_end) = "no graphs";
     WorkRecorder recorder(true, {}, capture());
-    give(recorder);
-    EXPECT_EQ(give(recorder), Way::directly);
+    submit(recorder);
+    EXPECT_EQ(submit(recorder), Submission::directly);
     EXPECT_EQ(log.back(), "work");
-    EXPECT_EQ(give(recorder), Way::directly);
+    EXPECT_EQ(submit(recorder), Submission::directly);
     EXPECT_THAT(log, ElementsAre("work"));
     EXPECT_EQ(recorder.take_refusal(), "no graphs");
     EXPECT_EQ(recorder.take_refusal(), "") << "once";
@@ -125,28 +125,28 @@ TEST_F(RecordedWork, IsCalledFromThenOnIfTheDeviceRefuses) {
 
 TEST_F(RecordedWork, ThrowsAgainIfTheCaptureWasNotTheReason) {
   WorkRecorder recorder(true, {}, capture());
-  give(recorder);
+  submit(recorder);
   const auto failing = [] { fail_run(errors::internal, "a row is damaged"); };
-  EXPECT_THROW(recorder.give(exec, key, failing), Error);
+  EXPECT_THROW(recorder.submit(exec, key, failing), Error);
   EXPECT_THAT(recorder.take_refusal(), HasSubstr("a row is damaged"));
 }
 
 TEST_F(RecordedWork, OfRanksIsLaunchedAfterAllHaveCaptured) {
   WorkRecorder recorder(true, ranks({true, true}), capture());
-  EXPECT_EQ(give(recorder), Way::directly);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("work")) << "no agreement";
-  EXPECT_EQ(give(recorder), Way::captured);
+  EXPECT_EQ(submit(recorder), Submission::captured);
   EXPECT_THAT(log, ElementsAre("yes", "begin", "work", "end", "yes", "launched"));
-  EXPECT_EQ(give(recorder), Way::launched);
+  EXPECT_EQ(submit(recorder), Submission::launched);
   EXPECT_THAT(log, ElementsAre("launched")) << "no agreement";
 }
 
 TEST_F(RecordedWork, OfRanksIsTakenBackIfAnotherRankHasNotCaptured) {
   WorkRecorder recorder(true, ranks({true, false}), capture());
-  give(recorder);
-  EXPECT_EQ(give(recorder), Way::directly);
+  submit(recorder);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("yes", "begin", "work", "end", "yes", "destroyed", "undo", "work"));
-  EXPECT_EQ(give(recorder), Way::directly);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("work"));
   EXPECT_THAT(recorder.take_refusal(), HasSubstr("another rank"));
 }
@@ -154,16 +154,16 @@ TEST_F(RecordedWork, OfRanksIsTakenBackIfAnotherRankHasNotCaptured) {
 TEST_F(RecordedWork, OfRanksIsTakenBackIfThisRankHasNotCaptured) {
   refusals.of_end = "no graphs";
   WorkRecorder recorder(true, ranks({true, true}), capture());
-  give(recorder);
-  EXPECT_EQ(give(recorder), Way::directly);
+  submit(recorder);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("yes", "begin", "work", "end", "no", "undo", "work"));
 }
 
 TEST_F(RecordedWork, OfRanksAnswersTheOthersIfItsCaptureCannotBegin) {
   refusals.of_begin = "busy";
   WorkRecorder recorder(true, ranks({true, true}), capture());
-  give(recorder);
-  EXPECT_EQ(give(recorder), Way::directly);
+  submit(recorder);
+  EXPECT_EQ(submit(recorder), Submission::directly);
   EXPECT_THAT(log, ElementsAre("yes", "begin", "no", "work"));
 }
 
@@ -176,16 +176,16 @@ TEST_F(RecordedWork, IsDeclinedBeforeAnyRankCaptures) {
   EXPECT_THAT(log, ElementsAre("no"));
   EXPECT_FALSE(declining.captures(key));
   WorkRecorder other(true, ranks({false}), capture());
-  give(other);
-  EXPECT_EQ(give(other), Way::directly);
+  submit(other);
+  EXPECT_EQ(submit(other), Submission::directly);
   EXPECT_THAT(log, ElementsAre("yes", "work"));
 }
 
 TEST_F(RecordedWork, OfOneKeyTooManyIsNeverCaptured) {
   WorkRecorder recorder(true, {}, capture());
-  for (std::int64_t i = 0; i < 64; ++i) give(recorder, {i});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(give(recorder, {64}), Way::directly);
-  EXPECT_EQ(give(recorder, {63}), Way::captured);
+  for (std::int64_t i = 0; i < 64; ++i) submit(recorder, {i});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(submit(recorder, {64}), Submission::directly);
+  EXPECT_EQ(submit(recorder, {63}), Submission::captured);
 }
 
 }  // namespace

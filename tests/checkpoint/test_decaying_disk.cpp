@@ -37,10 +37,10 @@ void decay(int descriptor) {
   if (failure || !path.ends_with(".h5.tmp")) return;
   std::ostringstream contents;
   contents << std::ifstream(path, std::ios::binary).rdbuf();
-  const auto place = contents.str().find(bytes);
-  if (place == std::string::npos) return;  // not written yet, or gone already
+  const auto offset = contents.str().find(bytes);
+  if (offset == std::string::npos) return;  // not written yet, or gone already
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(static_cast<std::streamoff>(place + bytes.size() - 1));
+  file.seekp(static_cast<std::streamoff>(offset + bytes.size() - 1));
   file.put(static_cast<char>(bytes.back() ^ 1));
 }
 

@@ -28,14 +28,14 @@ class Pieces : public testing::Test {
     return values;
   }
   /// Returns these ranges of the matrix, stored in reverse order in memory.
-  static StateArray matrix(std::vector<float>& place, const std::vector<std::int64_t>& begins,
+  static StateArray matrix(std::vector<float>& matrix_memory, const std::vector<std::int64_t>& begins,
                            const std::vector<std::int64_t>& counts) {
     StateArray array{"/model/hidden1/weight", DType::fp32, {rows, columns}, {}, true};
     std::int64_t behind = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-    place.resize(static_cast<std::size_t>(behind));
+    matrix_memory.resize(static_cast<std::size_t>(behind));
     for (std::size_t i = 0; i < begins.size(); ++i) {
       behind -= counts[i];
-      array.pieces.push_back({begins[i], counts[i], place.data() + behind});
+      array.pieces.push_back({begins[i], counts[i], matrix_memory.data() + behind});
     }
     return array;
   }
@@ -53,15 +53,16 @@ class Pieces : public testing::Test {
     }
   }
   /// Returns this rank's part of the matrix, sharded inside rows; the last rank holds the vector.
-  CheckpointState own_part(std::vector<float>& place, std::vector<float>& vector_place, int rank) const {
+  CheckpointState own_part(std::vector<float>& matrix_memory, std::vector<float>& vector_memory,
+                           int rank) const {
     const std::int64_t world = ranks.size();
     const std::int64_t begin = size * rank / world;
     const std::int64_t end = size * (rank + 1) / world;
     CheckpointState state;
-    state.arrays.push_back(matrix(place, {begin}, {end - begin}));
+    state.arrays.push_back(matrix(matrix_memory, {begin}, {end - begin}));
     StateArray bias{"/model/hidden1/bias", DType::fp32, {5}, {}, true};
-    vector_place.resize(5);
-    if (rank == world - 1) bias.pieces.push_back({0, 5, vector_place.data()});
+    vector_memory.resize(5);
+    if (rank == world - 1) bias.pieces.push_back({0, 5, vector_memory.data()});
     state.arrays.push_back(bias);
     for (StateArray& array : state.arrays) array.sharded = true;
     return state;

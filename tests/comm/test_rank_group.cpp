@@ -31,10 +31,10 @@ TEST(Waiting, ForALateRankLeavesTheCoreToOthers) {
 
 TEST(RanksOfANode, AreNumberedInTheirOrder) {
   RankGroup ranks(MPI_COMM_WORLD, 30);
-  const NodePlace place = ranks.node_place();
-  EXPECT_EQ(place.first, 0);
-  EXPECT_EQ(place.index, ranks.rank());
-  EXPECT_EQ(place.ranks, ranks.size());
+  const NodePosition position = ranks.node_position();
+  EXPECT_EQ(position.first, 0);
+  EXPECT_EQ(position.index, ranks.rank());
+  EXPECT_EQ(position.ranks, ranks.size());
   EXPECT_EQ(ranks.ranks_on_node(), ranks.size());
 }
 
@@ -44,10 +44,10 @@ TEST(RanksOfANode, AreThoseOfTheGroupByItsOwnNumbers) {
   MPI_Comm_split(MPI_COMM_WORLD, all.rank() % 2, -all.rank(), &half);
   {
     RankGroup group(half, 30);
-    const NodePlace place = group.node_place();
-    EXPECT_EQ(place.first, 0);
-    EXPECT_EQ(place.index, group.rank());
-    EXPECT_EQ(place.ranks, group.size());
+    const NodePosition position = group.node_position();
+    EXPECT_EQ(position.first, 0);
+    EXPECT_EQ(position.index, group.rank());
+    EXPECT_EQ(position.ranks, group.size());
   }
   MPI_Comm_free(&half);
 }

@@ -19,7 +19,7 @@ inline Dataset prepared(const TemporaryFolder& folder, const std::string& text, 
   job.file = folder / "data.csv";
   job.out = folder / "data.h5";
   prepare(job);
-  return Dataset(job.out, Answers::optional);
+  return Dataset(job.out, GroundTruth::optional);
 }
 
 inline std::string refusal(const std::string& text, const PrepareCsv& job) {

@@ -97,8 +97,8 @@ class ArrayDataTest : public testing::Test {
     EXPECT_EQ(std::vector<float>(targets, targets + points), targets_of(window));
   }
 
-  [[nodiscard]] std::unique_ptr<RunData> open(Answers answers = Answers::needed) const {
-    return open_run_data(options, answers, {{"data.shape", "deck.toml:7"}});
+  [[nodiscard]] std::unique_ptr<RunData> open(GroundTruth truth = GroundTruth::required) const {
+    return open_run_data(options, truth, {{"data.shape", "deck.toml:7"}});
   }
 
   TemporaryFolder folder;
@@ -204,7 +204,7 @@ TEST_F(ArrayDataTest, PredictionNeedsNoTargets) {
   options.data.arrays.inputs = {"/w", "/v"};
   EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::missing_dataset, {folder / "run2.h5", "/u"},
                             [&] { static_cast<void>(open()); }));
-  const auto data = open(Answers::optional);
+  const auto data = open(GroundTruth::optional);
   ModelOptions model = options.model;
   data->complete(model);
   EXPECT_EQ(model.inputs, points * channels);

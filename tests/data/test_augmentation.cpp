@@ -60,7 +60,7 @@ void expect_as_numpy(const AugmentOptions& options, const std::vector<std::int64
           {reinterpret_cast<const std::byte*>(stored.data()), reinterpret_cast<const std::byte*>(&label)},
           step, sample);
       all.append(reinterpret_cast<const char*>(moved.input), stored.size());
-      EXPECT_EQ(moved.answer, reinterpret_cast<const std::byte*>(&label));
+      EXPECT_EQ(moved.truth, reinterpret_cast<const std::byte*>(&label));
     }
   }
   write_file(folder / "all", all);
@@ -126,44 +126,44 @@ TEST(Augmentation, AllChoicesOccurAboutAsOften) {
 
 TEST(Augmentation, TargetsOnTheGridMoveWithTheInputsOthersStay) {
   const TemporaryFolder folder;
-  std::vector<float> input(16), answer(32);
+  std::vector<float> input(16), truth(32);
   for (std::size_t i = 0; i < 16; ++i) input[i] = static_cast<float>(i);
   for (std::size_t i = 0; i < 32; ++i)
-    answer[i] = static_cast<float>(i / 2);  // the targets of a point have its input's value
+    truth[i] = static_cast<float>(i / 2);  // the targets of a point have its input's value
   const auto move = [&](std::int64_t outputs, AugmentTargets targets) {
     const DatasetShape shape{.task = Task::regression, .samples = 1, .features = 16, .outputs = outputs};
     Augmentation augmentation({.shift = 2, .rotate = true, .targets = targets}, shape, {4, 4, 1}, 5);
     const auto moved = augmentation.moved(
-        {reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<const std::byte*>(answer.data())},
+        {reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<const std::byte*>(truth.data())},
         1, 2);
     std::pair<std::vector<float>, std::vector<float>> result{
         std::vector<float>(16), std::vector<float>(static_cast<std::size_t>(outputs))};
     std::memcpy(result.first.data(), moved.input, 64);
-    std::memcpy(result.second.data(), moved.answer, static_cast<std::size_t>(4 * outputs));
+    std::memcpy(result.second.data(), moved.truth, static_cast<std::size_t>(4 * outputs));
     return result;
   };
   const auto [inputs, targets] = move(32, AugmentTargets::automatic);
   EXPECT_NE(inputs, input);
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(targets[i], inputs[i / 2]);
   EXPECT_EQ(move(32, AugmentTargets::move).second, targets);
-  EXPECT_EQ(move(32, AugmentTargets::keep).second, answer);
+  EXPECT_EQ(move(32, AugmentTargets::keep).second, truth);
   EXPECT_EQ(move(3, AugmentTargets::automatic).second, (std::vector<float>{0, 0, 1}));
 }
 
 TEST(Augmentation, KnowsWhereTheSampleHasAValue) {
-  std::vector<float> input(36), answer(18);
+  std::vector<float> input(36), truth(18);
   for (std::size_t i = 0; i < 36; ++i) input[i] = static_cast<float>(i);
-  for (std::size_t i = 0; i < 18; ++i) answer[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 18; ++i) truth[i] = static_cast<float>(i);
   const DatasetShape shape{.task = Task::regression, .samples = 1, .features = 36, .outputs = 18};
   const AugmentOptions options{
       .crop = 1, .shift = 2, .rotate = true, .flip_horizontal = true, .flip_vertical = true};
   Augmentation augmentation(options, shape, {3, 3, 4}, 5);
   for (std::int64_t sample = 0; sample < 40; ++sample) {
     const auto moved = augmentation.moved(
-        {reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<const std::byte*>(answer.data())},
+        {reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<const std::byte*>(truth.data())},
         1, sample);
     const auto* const x = reinterpret_cast<const float*>(moved.input);
-    const auto* const y = reinterpret_cast<const float*>(moved.answer);
+    const auto* const y = reinterpret_cast<const float*>(moved.truth);
     for (std::int64_t i = 0; i < 36; ++i) {
       if (x[i] != 0) {
         EXPECT_EQ(augmentation.stored_input(i), static_cast<std::int64_t>(x[i]));

@@ -104,7 +104,7 @@ TEST(CheckedArray, AFileWithoutDigestsIsReadAsItIs) {
   std::uint8_t value[wide_features];
   Dataset(path).read_inputs(500, 1, value);
   EXPECT_EQ(value[699], pixel(500, 699) ^ 1);
-  EXPECT_EQ(Dataset(path).checking_bytes(), 0);
+  EXPECT_EQ(Dataset(path).reading_bytes(), 0);
 }
 
 TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
@@ -137,8 +137,8 @@ TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
 TEST(CheckedArray, MemoryForComparingIsABlockAndABitPerBlock) {
   const TemporaryFolder folder;
   const Dataset dataset(prepared_images(folder / "a.h5"));
-  EXPECT_GE(dataset.checking_bytes(), 93 * 700 + 93 * 4);
-  EXPECT_LE(dataset.checking_bytes(), 93 * 700 + 93 * 4 + 200);
+  EXPECT_GE(dataset.reading_bytes(), 93 * 700 + 93 * 4);
+  EXPECT_LE(dataset.reading_bytes(), 93 * 700 + 93 * 4 + 200);
 }
 
 }  // namespace mylos::checked_array_test

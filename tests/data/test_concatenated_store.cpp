@@ -19,14 +19,14 @@ constexpr std::int64_t targets = 2;
 /// Writes rows [first, first + count) of one table.
 std::string write_part(const std::string& path, std::int64_t first, std::int64_t count) {
   std::vector<float> inputs;
-  std::vector<float> answers;
+  std::vector<float> truth;
   for (std::int64_t i = first; i < first + count; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) inputs.push_back(measured(i, j));
-    for (std::int64_t j = 0; j < targets; ++j) answers.push_back(measured(i, columns + j));
+    for (std::int64_t j = 0; j < targets; ++j) truth.push_back(measured(i, columns + j));
   }
   auto file = hdf5::File::create(path);
   file.create_dataset("/inputs", DType::fp32, {count, columns}).write(0, count * columns, inputs.data());
-  file.create_dataset("/targets", DType::fp32, {count, targets}).write(0, count * targets, answers.data());
+  file.create_dataset("/targets", DType::fp32, {count, targets}).write(0, count * targets, truth.data());
   file.close();
   return path;
 }
@@ -38,7 +38,7 @@ class ConcatenatedStoreTest : public testing::Test {
   ConcatenatedStore parts{{write_part(folder / "a.h5", 0, 1), write_part(folder / "b.h5", 1, 33),
                            write_part(folder / "c.h5", 34, 26)},
                           "three",
-                          Answers::needed};
+                          GroundTruth::required};
 };
 
 TEST_F(ConcatenatedStoreTest, ReadsTheSamplesOfOneFileWithAllOfThem) {
@@ -58,17 +58,18 @@ TEST_F(ConcatenatedStoreTest, ReadsTheSamplesOfOneFileWithAllOfThem) {
       ASSERT_EQ(read, expected) << first << ' ' << count;
     }
   }
-  EXPECT_EQ(parts.place_of_input(34, 2), (folder / "c.h5") + ": /inputs row 0, column 2 (counted from 0)");
-  EXPECT_EQ(parts.place_of_target(33, 1), (folder / "b.h5") + ": /targets row 32, column 1 (counted from 0)");
+  EXPECT_EQ(parts.location_of_input(34, 2), (folder / "c.h5") + ": /inputs row 0, column 2 (counted from 0)");
+  EXPECT_EQ(parts.location_of_target(33, 1),
+            (folder / "b.h5") + ": /targets row 32, column 1 (counted from 0)");
 }
 
 TEST_F(ConcatenatedStoreTest, CheckingTakesTheBytesOfAllFiles) {
   const std::vector<std::string> files{prepared_images(folder / "few.h5", 100),
                                        prepared_images(folder / "many.h5", 1000)};
-  const std::int64_t of_few = Dataset(files[0]).checking_bytes();
-  const std::int64_t of_many = Dataset(files[1]).checking_bytes();
+  const std::int64_t of_few = Dataset(files[0]).reading_bytes();
+  const std::int64_t of_many = Dataset(files[1]).reading_bytes();
   ASSERT_GT(of_few, 0);
-  EXPECT_EQ(ConcatenatedStore(files, "two", Answers::needed).checking_bytes(), of_few + of_many);
+  EXPECT_EQ(ConcatenatedStore(files, "two", GroundTruth::required).reading_bytes(), of_few + of_many);
 }
 
 TEST_F(ConcatenatedStoreTest, StatisticsAreThoseOfOneFile) {
@@ -105,17 +106,17 @@ TEST_F(ConcatenatedStoreTest, TheIdentityIsThatOfContentsInTheirOrder) {
   const std::string identity = parts.identity();
   const std::vector<std::string> files{folder / "a.h5", folder / "b.h5", folder / "c.h5"};
   const std::vector<std::string> turned{folder / "b.h5", folder / "a.h5", folder / "c.h5"};
-  EXPECT_EQ(ConcatenatedStore(files, "other name", Answers::needed).identity(), identity);
-  EXPECT_NE(ConcatenatedStore(turned, "three", Answers::needed).identity(), identity);
+  EXPECT_EQ(ConcatenatedStore(files, "other name", GroundTruth::required).identity(), identity);
+  EXPECT_NE(ConcatenatedStore(turned, "three", GroundTruth::required).identity(), identity);
   const std::vector<std::string> changed{write_part(folder / "changed.h5", 5, 1), folder / "b.h5",
                                          folder / "c.h5"};
-  EXPECT_NE(ConcatenatedStore(changed, "three", Answers::needed).identity(), identity);
+  EXPECT_NE(ConcatenatedStore(changed, "three", GroundTruth::required).identity(), identity);
 }
 
 TEST_F(ConcatenatedStoreTest, FilesOfAnotherShapeAreRefusedByTheirNames) {
   const std::string other = write_table(folder / "other.h5", 4, columns + 1, targets);
   const auto open = [&](const std::string& second) {
-    return [this, second] { ConcatenatedStore({folder / "a.h5", second}, "both", Answers::needed); };
+    return [this, second] { ConcatenatedStore({folder / "a.h5", second}, "both", GroundTruth::required); };
   };
   EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::data_mismatch,
                             {other + ": has 4 features per sample, ", (folder / "a.h5") + " has 3"},

@@ -46,19 +46,19 @@ TEST(Dataset, AFileFromPythonWithoutOurExtrasIsADataset) {
 TEST(Dataset, InputsAloneAreADatasetWhereAnswersAreOptional) {
   const TemporaryFolder folder;
   const std::string inputs = "f['inputs'] = n.arange(12, dtype='f4').reshape(6, 2)\n";
-  const Dataset dataset(python_file(folder, inputs), Answers::optional);
+  const Dataset dataset(python_file(folder, inputs), GroundTruth::optional);
   EXPECT_EQ(dataset.task(), Task::none);
   EXPECT_EQ(dataset.samples(), 6);
   EXPECT_EQ(dataset.features(), 2);
   EXPECT_EQ(dataset.outputs(), 0);
-  EXPECT_EQ(dataset.shape().answer_bytes(), 0);
+  EXPECT_EQ(dataset.shape().truth_bytes(), 0);
   EXPECT_EQ(dataset.input_statistics().mean, (std::vector<double>{5, 6}));
   std::vector<float> untouched{3};
   dataset.read_targets(0, 6, untouched.data());
   EXPECT_EQ(untouched, std::vector<float>{3});
   const TemporaryFolder other;
   const Dataset with_targets(python_file(other, inputs + "f['targets'] = n.zeros((6, 1), 'f4')\n"),
-                             Answers::optional);
+                             GroundTruth::optional);
   EXPECT_EQ(with_targets.task(), Task::regression);
   EXPECT_NE(with_targets.identity(), dataset.identity());
 }
@@ -67,7 +67,7 @@ TEST(Dataset, OptionalAnswersAreCheckedAsNeededOnesAre) {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& script) {
     const std::string path = python_file(folder, script);
-    return test::refusal_of([&] { Dataset(path, Answers::optional).require_valid_values(); })
+    return test::refusal_of([&] { Dataset(path, GroundTruth::optional).require_valid_values(); })
         .substr(path.size());
   };
   const std::string inputs = "x = n.zeros((3, 2), 'f4')\n";
@@ -325,10 +325,10 @@ TEST(Dataset, InputsAloneAreWrittenWithTheirStatisticsAndTheIdentityOfTheirConte
                          {.task = Task::none, .samples = 3, .features = 2, .outputs = 0}, "a test");
     writer.add_inputs(inputs.data(), 3);
     writer.finish();
-    return Dataset(folder / "prepared.h5", Answers::optional);
+    return Dataset(folder / "prepared.h5", GroundTruth::optional);
   };
   const Dataset plain(python_file(folder, "f['inputs'] = n.arange(1, 7, dtype='f4').reshape(3, 2)\n"),
-                      Answers::optional);
+                      GroundTruth::optional);
   const Dataset prepared = write(6);
   EXPECT_EQ(prepared.task(), Task::none);
   EXPECT_EQ(prepared.identity(), plain.identity());

@@ -284,7 +284,7 @@ TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {
     file.create_dataset("/inputs", DType::fp32, {11, 3}).write(0, 33, values.data());
     file.close();
   }
-  const Dataset alone(path, Answers::optional);
+  const Dataset alone(path, GroundTruth::optional);
   const auto normalizer = normalizer_for(Normalize::standard, whole, {0, whole.samples()});  // of targets too
   EvaluationReader expected(whole, {0, 11}, normalizer, {.max_samples = 4});
   EvaluationReader reader(alone, {0, 11}, normalizer, {.max_samples = 4});

@@ -55,7 +55,7 @@ TEST(LoaderDigests, BatchesAreThoseOfAFileWithoutThem) {
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
     for (int rank = 0; rank < 3; ++rank) {
       const Dataset compared(path);
-      const Dataset as_it_is(path, Answers::needed, Digests::ignored);
+      const Dataset as_it_is(path, GroundTruth::required, Digests::ignored);
       const auto sampler = sampler_for(split.count, shuffle);
       Loader loader(compared, split, sampler, {}, {.rank = rank, .ranks = 3});
       Loader other(as_it_is, split, sampler, {}, {.rank = rank, .ranks = 3});

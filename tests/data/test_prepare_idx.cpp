@@ -89,7 +89,7 @@ TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
   const TemporaryFolder folder;
   write_file(folder / "images", good_images);
   prepare(PrepareIdx{.images = folder / "images", .labels = "", .out = folder / "a.h5"});
-  const Dataset dataset(folder / "a.h5", Answers::optional);
+  const Dataset dataset(folder / "a.h5", GroundTruth::optional);
   EXPECT_EQ(dataset.task(), Task::none);
   EXPECT_EQ(dataset.samples(), 3);
   std::string inputs(12, ' ');

@@ -22,8 +22,8 @@ class WideSamples final : public SampleStore {
   [[nodiscard]] const std::vector<std::string>& input_names() const override { return names_; }
   [[nodiscard]] const std::vector<std::string>& target_names() const override { return names_; }
   void reorder(const ColumnOrder& /*inputs*/, const ColumnOrder& /*targets*/) override {}
-  [[nodiscard]] std::string place_of_input(std::int64_t, std::int64_t) const override { return ""; }
-  [[nodiscard]] std::string place_of_target(std::int64_t, std::int64_t) const override { return ""; }
+  [[nodiscard]] std::string location_of_input(std::int64_t, std::int64_t) const override { return ""; }
+  [[nodiscard]] std::string location_of_target(std::int64_t, std::int64_t) const override { return ""; }
   void read_inputs(std::int64_t /*first*/, std::int64_t count, void* destination) const override {
     most_read_ = std::max(most_read_.load(), count);  // on the reader's thread alone
     std::fill_n(static_cast<float*>(destination), std::min(count, fitting) * shape_.features, 0.0f);
@@ -36,7 +36,7 @@ class WideSamples final : public SampleStore {
   [[nodiscard]] ColumnStatistics target_statistics(Split /*part*/) const override { return {}; }
   [[nodiscard]] std::string identity() const override { return ""; }
   void require_valid_values() const override {}
-  [[nodiscard]] std::int64_t checking_bytes() const override { return 0; }
+  [[nodiscard]] std::int64_t reading_bytes() const override { return 0; }
 
   [[nodiscard]] std::int64_t most_read() const { return most_read_; }
 

@@ -42,10 +42,10 @@ TEST(RolloutWindows, TrainingWindowsEndBeforeThoseHeldOut) {
       for (std::int64_t train = 1; train <= single->samples(); ++train) {
         std::int64_t expected = 0;
         for (std::int64_t window = 0; window < several->samples(); ++window) {
-          const WindowPlace at = several->place(window);
+          const WindowLocation at = several->location_of(window);
           std::int64_t inside = 0;
           for (std::int64_t sample = 0; sample < train; ++sample) {
-            const WindowPlace one = single->place(sample);
+            const WindowLocation one = single->location_of(sample);
             const std::int64_t further = one.newest - at.newest;
             inside += one.file == at.file && further >= 0 && further < steps * stride ? 1 : 0;
           }

@@ -193,8 +193,8 @@ def judged(case, ledger, planned):
     if launches > case.most_launches:
         wrong.append(f"{launches} launches, more than {case.most_launches}")
     wrong += [f"a product by {name}, {times} times" for name, times in work_of(step).items() if name.startswith("KokkosBlas::gemm")]
-    if (held := sum(ledger["most_held"].values())) > planned:
-        wrong.append(f"{held} bytes of device memory, planned: {planned}: {ledger['most_held']}")
+    if (held := sum(ledger["max_allocated"].values())) > planned:
+        wrong.append(f"{held} bytes of device memory, planned: {planned}: {ledger['max_allocated']}")
     return wrong
 
 

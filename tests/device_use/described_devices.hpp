@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/device/cuda/products/cudnn_device.hpp"
+#include "mylos/device/cuda/engines/cudnn_device.hpp"
 
 namespace mylos::test {
 

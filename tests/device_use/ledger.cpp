@@ -123,18 +123,18 @@ void Ledger::launch_graph(const std::map<std::string, long>& recorded) {
 
 void Ledger::allocate(const std::string& label, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  held_[label] += bytes;
-  if (sum(held_) > sum(max_held_)) max_held_ = held_;
+  allocated_[label] += bytes;
+  if (sum(allocated_) > sum(max_allocated_)) max_allocated_ = allocated_;
 }
 
 void Ledger::release(const std::string& label, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  held_[label] -= bytes;
+  allocated_[label] -= bytes;
 }
 
 void Ledger::begin_plan() {
   const std::lock_guard lock(mutex_);
-  if (steps_.empty()) max_held_ = held_;
+  if (steps_.empty()) max_allocated_ = allocated_;
 }
 
 void Ledger::begin_step() {
@@ -174,8 +174,8 @@ void Ledger::write() {
   if (file == nullptr) return;
   std::string text = "{\"steps\": [";
   for (const Calls& step : steps_) text += (&step == steps_.data() ? "" : ",\n") + object(step);
-  text +=
-      "],\n\"outside\": " + object(outside_) + ",\n\"most_held\": " + object(max_held_) + ",\n\"faults\": [";
+  text += "],\n\"outside\": " + object(outside_) + ",\n\"max_allocated\": " + object(max_allocated_) +
+          ",\n\"faults\": [";
   for (const std::string& fault : faults_) text += (fault == *faults_.begin() ? "" : ",\n") + quoted(fault);
   std::fprintf(file, "%s]}\n", text.c_str());
   std::fclose(file);
@@ -191,9 +191,9 @@ std::set<std::string> Ledger::take_faults() {
   return std::exchange(faults_, {});
 }
 
-std::map<std::string, std::int64_t> Ledger::max_held() {
+std::map<std::string, std::int64_t> Ledger::max_allocated() {
   const std::lock_guard lock(mutex_);
-  return max_held_;
+  return max_allocated_;
 }
 
 }  // namespace device_use

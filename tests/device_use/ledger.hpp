@@ -15,7 +15,7 @@ namespace device_use {
 
 /// Of one step, or of all that lies outside steps: calls counted by name.
 struct Calls {
-  std::map<std::string, long> launches;  // kernels, products, collectives, graphs
+  std::map<std::string, long> launches;  // kernels, GEMMs, collectives, graphs
   std::map<std::string, long> recorded;  // kernels and so on of the graphs that were launched
   std::map<std::string, long> copies;    // and fills, that go on beside the host
   std::map<std::string, long> waits;     // of the host for the device
@@ -64,7 +64,7 @@ class Ledger {
   [[nodiscard]] Calls last_step();
   [[nodiscard]] std::set<std::string> take_faults();
   /// The arrays of the time at which they took most, since begin_plan().
-  [[nodiscard]] std::map<std::string, std::int64_t> max_held();
+  [[nodiscard]] std::map<std::string, std::int64_t> max_allocated();
 
  private:
   Ledger() = default;
@@ -84,8 +84,8 @@ class Ledger {
   std::thread::id capturing_;  // none: no thread
   std::map<std::string, long> captured_;
   CaptureOrder order_;
-  std::map<std::string, std::int64_t> held_;  // bytes by label
-  std::map<std::string, std::int64_t> max_held_;
+  std::map<std::string, std::int64_t> allocated_;  // bytes by label
+  std::map<std::string, std::int64_t> max_allocated_;
 };
 
 }  // namespace device_use

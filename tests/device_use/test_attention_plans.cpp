@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "described_devices.hpp"
-#include "mylos/device/cuda/products/attention_cudnn.hpp"
-#include "mylos/device/cuda/products/cudnn_library.hpp"
+#include "mylos/device/cuda/engines/attention_cudnn.hpp"
+#include "mylos/device/cuda/engines/cudnn_library.hpp"
 #include "mylos/kernels/attention/fused_attention_shape.hpp"
 
 namespace {

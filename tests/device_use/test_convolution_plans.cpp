@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "described_devices.hpp"
-#include "mylos/device/cuda/products/convolution_cudnn.hpp"
+#include "mylos/device/cuda/engines/convolution_cudnn.hpp"
 
 namespace {
 

@@ -68,7 +68,7 @@ TEST(DeviceMemory, IsCountedWhereItsArraysAreMost) {
   take({"Cuda"}, "Kokkos::scratch", 1000);
   kokkosp_deallocate_data({"Cuda"}, "batch", nullptr, 30);
   take({"Cuda"}, "sums", 20);
-  EXPECT_THAT(Ledger::own().max_held(), ElementsAre(Pair("batch", 30), Pair("weights", 100)));
+  EXPECT_THAT(Ledger::own().max_allocated(), ElementsAre(Pair("batch", 30), Pair("weights", 100)));
 }
 
 TEST(Steps, CountWaitsAndWhatACaptureForbids) {

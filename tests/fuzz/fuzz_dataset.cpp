@@ -44,7 +44,7 @@ fuzz::ExpectedFile tokens(bool digests) {
 }
 
 void read_samples(const std::string& path) {
-  const Dataset dataset(path, Answers::optional);
+  const Dataset dataset(path, GroundTruth::optional);
   static_cast<void>(dataset.identity());
   static_cast<void>(dataset.input_statistics());
   if (dataset.task() == Task::regression) static_cast<void>(dataset.target_statistics());

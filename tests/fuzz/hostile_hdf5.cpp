@@ -275,12 +275,12 @@ void make_hostile_file(const std::string& path, const ExpectedFile& expected, Fu
     add_expected(file, dataset, expected.with_crc, input);
   const auto more = input.ConsumeIntegralInRange<int>(0, 4);
   for (int i = 0; i < more; ++i) {
-    const std::string place = any_path(expected, input);
+    const std::string added_path = any_path(expected, input);
     if (input.ConsumeBool()) {
-      add_other(file, place, input);
+      add_other(file, added_path, input);
     } else {
       const Id type(any_type(input));
-      add_dataset(file, place, type.get(), any_dims(input), expected.with_crc, input);
+      add_dataset(file, added_path, type.get(), any_dims(input), expected.with_crc, input);
     }
   }
   H5Fclose(file);

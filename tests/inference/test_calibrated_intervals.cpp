@@ -46,7 +46,7 @@ TEST(ConformalScores, OfAllRanksHaveTheQuantileOfTheSortedWhole) {
   ConformalScores scores(ConformalScore::scaled, shape.channels, samples);
   std::vector<std::vector<double>> expected(2);
   for (int sample = 0; sample < samples; ++sample) {
-    JudgedRows rows{.shape = shape, .errors = {}, .deviations = {}};
+    EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}};
     double largest[2] = {0, 0};
     for (int i = 0; i < 6; ++i) {
       // Some are equal, some are 0.
@@ -86,12 +86,12 @@ TEST(ConformalScores, CountThoseThatAreNotFinite) {
 
 TEST(ConformalScores, KeepANaNAmongTheErrorsOfAField) {
   RankGroup ranks;
-  for (const std::size_t place : {0U, 1U, 2U}) {
+  for (const std::size_t index : {0U, 1U, 2U}) {
     ConformalScores scores(ConformalScore::absolute, 1, 1);
     std::vector<double> errors{1, 2, 3};
-    errors[place] = std::numeric_limits<double>::quiet_NaN();
+    errors[index] = std::numeric_limits<double>::quiet_NaN();
     scores.add({.shape = {.points = 3}, .errors = errors, .deviations = {}});
-    EXPECT_EQ(scores.not_finite(ranks), 1) << place;
+    EXPECT_EQ(scores.not_finite(ranks), 1) << index;
   }
 }
 

@@ -24,9 +24,9 @@ std::vector<double> plain_spectrum(const std::vector<std::int64_t>& extents, con
                                    std::size_t wavenumbers) {
   std::vector<double> energy(wavenumbers);
   const std::int64_t points = points_of(extents);
-  const auto index_of = [&](std::int64_t place, std::size_t axis) {
-    for (std::size_t i = extents.size() - 1; i > axis; --i) place /= extents[i];
-    return place % extents[axis];
+  const auto index_of = [&](std::int64_t position, std::size_t axis) {
+    for (std::size_t i = extents.size() - 1; i > axis; --i) position /= extents[i];
+    return position % extents[axis];
   };
   for (std::int64_t mode = 0; mode < points; ++mode) {
     std::complex<double> sum = 0;

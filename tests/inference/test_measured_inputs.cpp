@@ -59,9 +59,9 @@ TEST_F(MeasuredInputs, QuantilesAreInterpolatedAsNumPyDoes) {
   const InputStatistics found = measured(rows, 1);
   const double deviation = std::sqrt(2 * 1000.0 * 1001 * 2001 / 6 / 2000);  // of the sum of squares
   EXPECT_NEAR(found.deviation[0], deviation, 1e-9);
-  // |i| in order: 0, 1, 1, 2, 2, ... 1000, 1000: that of place p is ceil(p / 2).
-  EXPECT_NEAR(found.distances[0] * deviation, 990, 1e-9);  // place 1980
-  EXPECT_NEAR(found.distances[1] * deviation, 999, 1e-9);  // place 1998
+  // |i| in order: 0, 1, 1, 2, 2, ... 1000, 1000: that of index p is ceil(p / 2).
+  EXPECT_NEAR(found.distances[0] * deviation, 990, 1e-9);  // index 1980
+  EXPECT_NEAR(found.distances[1] * deviation, 999, 1e-9);  // index 1998
   EXPECT_NEAR(found.distances[2] * deviation, 1000, 1e-9);
   rows.resize(1000);  // -1000 ... -1
   const InputStatistics fewer = measured(rows, 1);

@@ -27,7 +27,7 @@ struct Subject {
   Options options;
 };
 
-/// Networks whose products oneDNN and the tiles compute, and convolutions of both kinds.
+/// Networks whose GEMMs oneDNN and the tiles compute, and convolutions of both kinds.
 std::vector<Subject> subjects(DType type) {
   Options wide = test::vector_options(type);
   wide.model.inputs = 96;

@@ -45,9 +45,9 @@ class Waves final : public Trajectories {
   }
 
  private:
-  [[nodiscard]] static float value(std::int64_t member, std::int64_t level, std::size_t place) {
+  [[nodiscard]] static float value(std::int64_t member, std::int64_t level, std::size_t index) {
     return static_cast<float>(member + 1) *
-           std::sin(0.7f * static_cast<float>(place) + static_cast<float>(level));
+           std::sin(0.7f * static_cast<float>(index) + static_cast<float>(level));
   }
 
   LevelLayout layout_;
@@ -98,7 +98,7 @@ TEST_F(RolloutTest, AnyNumberOfRanksFindsTheSame) {
   const RolloutResult found = roll_out(*network, ranks, data, request(states_of_all));
   EXPECT_EQ(std::ssize(states), 5 * (steps + 1));
   EXPECT_EQ(states_of_all.empty(), ranks.rank() != 0);
-  for (const auto& [place, state] : states_of_all) EXPECT_EQ(state, states[place]);
+  for (const auto& [index, state] : states_of_all) EXPECT_EQ(state, states[index]);
   for (std::int64_t step = 1; step <= steps; ++step) {
     double drift = 0;
     for (std::int64_t member = 0; member < 5; ++member) {

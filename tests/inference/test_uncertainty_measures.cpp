@@ -23,12 +23,12 @@ UncertaintyMeasures measures_of_deviations() {
 }
 
 void add(UncertaintyMeasures& measures, int first, int count) {
-  JudgedRows judged{.shape = {.has_deviations = true}, .errors = {}, .deviations = {}};
+  EvaluatedRows evaluated{.shape = {.has_deviations = true}, .errors = {}, .deviations = {}};
   for (int i = first; i < first + count; ++i) {
-    judged.errors.push_back(error_of(i));
-    judged.deviations.push_back(deviation_of(i));
+    evaluated.errors.push_back(error_of(i));
+    evaluated.deviations.push_back(deviation_of(i));
   }
-  measures.add(judged);
+  measures.add(evaluated);
 }
 
 TEST(UncertaintyMeasures, AreThoseOfUncertaintyToolbox) {

@@ -26,8 +26,8 @@ std::size_t axes_of(const SpectralShape& shape) {
   return axes;
 }
 
-/// Returns the place of an index along each of three axes with these sizes.
-Extents places(std::int64_t index, const Extents& sizes) {
+/// Returns the coordinates of an index along each of three axes with these sizes.
+Extents coordinates(std::int64_t index, const Extents& sizes) {
   return {index / (sizes[1] * sizes[2]), index / sizes[2] % sizes[1], index % sizes[2]};
 }
 
@@ -37,8 +37,8 @@ Extents basis_of(const SpectralShape& shape) {
 
 /// e^(i sign 2π k·p/n) of a mode and a point.
 Complex wave(const SpectralShape& shape, std::int64_t mode, std::int64_t point, double sign) {
-  Extents k = places(mode, kept_wave_numbers(shape));
-  const Extents p = places(point, shape.input.extent);
+  Extents k = coordinates(mode, kept_wave_numbers(shape));
+  const Extents p = coordinates(point, shape.input.extent);
   k[0] -= shape.modes[0] / 2;
   k[1] -= shape.modes[1] / 2;
   double turns = 0;
@@ -59,13 +59,13 @@ class Basis {
   }
 
   [[nodiscard]] double at(std::int64_t basis, std::int64_t point) const {
-    const Extents b = places(basis, basis_of(shape_));
-    const Extents p = places(point, shape_.input.extent);
+    const Extents b = coordinates(basis, basis_of(shape_));
+    const Extents p = coordinates(point, shape_.input.extent);
     double product = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::int64_t place = is_analysis_ ? b[axis] * shape_.input.extent[axis] + p[axis]
-                                              : p[axis] * basis_size(shape_.modes[axis]) + b[axis];
-      product *= static_cast<double>(matrices_[axis][static_cast<std::size_t>(place)]);
+      const std::int64_t element = is_analysis_ ? b[axis] * shape_.input.extent[axis] + p[axis]
+                                                : p[axis] * basis_size(shape_.modes[axis]) + b[axis];
+      product *= static_cast<double>(matrices_[axis][static_cast<std::size_t>(element)]);
     }
     return product;
   }

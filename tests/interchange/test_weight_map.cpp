@@ -71,7 +71,7 @@ TEST(TensorNames, TheLayersOfNeuraloperatorAreInTheOrderOfTheNetwork) {
                                   "lifting.fcs.0",
                                   "fno_blocks.norm.0"};
   std::stable_sort(layers.begin(), layers.end(), [](const std::string& a, const std::string& b) {
-    return place_in_fno(a) < place_in_fno(b);
+    return position_in_fno(a) < position_in_fno(b);
   });
   EXPECT_THAT(layers, testing::ElementsAre("lifting.fcs.0", "fno_blocks.fno_skips.0.conv",
                                            "fno_blocks.convs.0", "fno_blocks.norm.0",

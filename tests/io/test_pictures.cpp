@@ -11,9 +11,9 @@
 namespace mylos {
 namespace {
 
-std::uint32_t number_at(const std::string& file, std::size_t place) {
+std::uint32_t number_at(const std::string& file, std::size_t offset) {
   std::uint32_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<std::uint8_t>(file.at(place + i));
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<std::uint8_t>(file.at(offset + i));
   return number;
 }
 
@@ -25,12 +25,12 @@ struct Chunk {
 std::vector<Chunk> chunks_of(const std::string& file) {
   EXPECT_EQ(file.substr(0, 8), "\x89PNG\r\n\x1A\n");
   std::vector<Chunk> chunks;
-  for (std::size_t place = 8; place < file.size();) {
-    const std::uint32_t bytes = number_at(file, place);
-    chunks.push_back({file.substr(place + 4, 4), file.substr(place + 8, bytes)});
-    const auto* checked = reinterpret_cast<const Bytef*>(file.data() + place + 4);
-    EXPECT_EQ(number_at(file, place + 8 + bytes), crc32(0, checked, bytes + 4));
-    place += 12 + bytes;
+  for (std::size_t offset = 8; offset < file.size();) {
+    const std::uint32_t bytes = number_at(file, offset);
+    chunks.push_back({file.substr(offset + 4, 4), file.substr(offset + 8, bytes)});
+    const auto* checked = reinterpret_cast<const Bytef*>(file.data() + offset + 4);
+    EXPECT_EQ(number_at(file, offset + 8 + bytes), crc32(0, checked, bytes + 4));
+    offset += 12 + bytes;
   }
   return chunks;
 }

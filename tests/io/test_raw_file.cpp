@@ -28,17 +28,18 @@ std::string read_from(const std::string& path, std::int64_t first, RawFile::Cach
 }
 
 /// Bypasses the cache if the folder's file system supports it: /tmp often does, /dev/shm does not.
-class BothWays : public testing::TestWithParam<RawFile::Cache> {
+class CachedAndDirect : public testing::TestWithParam<RawFile::Cache> {
  protected:
   TemporaryFolder folder;
 };
-INSTANTIATE_TEST_SUITE_P(RawFile, BothWays, testing::Values(RawFile::Cache::use, RawFile::Cache::bypass));
+INSTANTIATE_TEST_SUITE_P(RawFile, CachedAndDirect,
+                         testing::Values(RawFile::Cache::use, RawFile::Cache::bypass));
 
-TEST_P(BothWays, WritesBetweenWhatIsThere) {
+TEST_P(CachedAndDirect, WritesBetweenWhatIsThere) {
   const std::int64_t piece = RawFile::piece_bytes;
-  const std::pair<std::int64_t, std::int64_t> places[] = {
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {
       {0, 1}, {5, 4000}, {4095, 2}, {4096, 4096}, {100, 9000}, {8191, piece + 1}, {777, 2 * piece + 12345}};
-  for (const auto& [offset, bytes] : places) {
+  for (const auto& [offset, bytes] : ranges) {
     SCOPED_TRACE(fmt::format("{} bytes at {}", bytes, offset));
     std::string expected = random_bytes(static_cast<std::size_t>(offset + bytes) + 5000);
     write_file(folder / "file", expected);
@@ -56,7 +57,7 @@ TEST_P(BothWays, WritesBetweenWhatIsThere) {
   }
 }
 
-TEST_P(BothWays, ReadsFromAnywhereToTheEnd) {
+TEST_P(CachedAndDirect, ReadsFromAnywhereToTheEnd) {
   for (const std::int64_t length :
        {std::int64_t{0}, std::int64_t{1}, std::int64_t{4096}, RawFile::piece_bytes,
         2 * RawFile::piece_bytes + 4096, RawFile::piece_bytes + 513}) {
@@ -71,7 +72,7 @@ TEST_P(BothWays, ReadsFromAnywhereToTheEnd) {
   }
 }
 
-TEST_P(BothWays, ReadsWhatItMayNotWrite) {
+TEST_P(CachedAndDirect, ReadsWhatItMayNotWrite) {
   write_file(folder / "file", "what is there");
   std::filesystem::permissions(folder / "file", std::filesystem::perms::owner_read);
   EXPECT_EQ(read_from(folder / "file", 5, GetParam()), "is there");
@@ -114,7 +115,7 @@ TEST(RawFile, GoesPastThePageCacheWhereTheFileSystemCan) {
   EXPECT_EQ(cached_bytes(path, static_cast<std::size_t>(bytes)), 0u);
 }
 
-TEST_P(BothWays, NamesTheFileThatCannotBeOpenedOrWritten) {
+TEST_P(CachedAndDirect, NamesTheFileThatCannotBeOpenedOrWritten) {
   const std::string none = folder / "none";
   EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_read, {none + ": ", "No such file or directory"},
                             [&] { RawFile(none, RawFile::Access::read, GetParam()); }));

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t step = 17;
 
 /// Returns whether the GEMM engine has batches. On devices this selects the implementation of attention: by
 /// GEMMs or row by row. Hosts have one implementation.
-inline std::vector<bool> ways() {
+inline std::vector<bool> batching_choices() {
   return runs_on_host ? std::vector{false} : std::vector{false, true};
 }
 

@@ -17,11 +17,11 @@
 
 namespace mylos::test {
 
-/// Returns the engines of this name: "auto", others of the build, or "products", the automatic engine without
+/// Returns the engines of this name: "auto", others of the build, or "gemm", the automatic engine without
 /// its library of convolutions.
 inline std::unique_ptr<EngineSet> make_convolution_engines(const std::string& name) {
   if (name == "auto") return make_engines({});
-  if (name == "products")
+  if (name == "gemm")
     return std::make_unique<EngineSet>(std::make_unique<BatchingEngine>(make_gemm_engine({})->batches()));
   return make_engines({.gemm = gemm_engine_named(name)});
 }
@@ -29,7 +29,7 @@ inline std::unique_ptr<EngineSet> make_convolution_engines(const std::string& na
 /// Returns the engines with a library of convolutions, if there is one, and by GEMMs alone.
 inline std::vector<std::string> convolution_engines() {
   const auto names = gemm_engine_names();
-  if (!memory_is_host) return {"auto", "products"};
+  if (!memory_is_host) return {"auto", "gemm"};
   if (std::find(names.begin(), names.end(), "tiles") == names.end()) return {"auto"};
   return {"auto", "tiles"};
 }
@@ -41,9 +41,9 @@ struct ConvolutionCase {
       : ConvolutionCase(shape, type, rows, make_convolution_engines(engine_name)) {}
 
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
-                  std::unique_ptr<EngineSet> of_products)
+                  std::unique_ptr<EngineSet> for_gemms)
       : samples(rows),
-        engines(std::move(of_products)),
+        engines(std::move(for_gemms)),
         convolution(shape, type),
         x(type, rows, shape.input.columns(), random_values(type, rows * shape.input.columns(), -1, 1, 1)),
         weights(type, weight_rows(shape), weight_columns(shape),

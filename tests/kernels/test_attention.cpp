@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      AttentionShape{2, 130, 1, 80}, AttentionShape{1, 300, 2, 48},
                                      AttentionShape{2, 33, 3, 5}, AttentionShape{2, 36, 2, 8}),
                      testing::ValuesIn(test::all_types), testing::Values(0.0f, 0.3f),
-                     testing::ValuesIn(ways())),
+                     testing::ValuesIn(batching_choices())),
     name_of_case);
 
 TEST(AttentionReference, GradientIsTheCentralDifference) {
@@ -145,7 +145,7 @@ TEST(AttentionReference, GradientIsTheCentralDifference) {
 }
 
 TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
-  for (const bool batches : ways()) {
+  for (const bool batches : batching_choices()) {
     const AttentionCase whole({3, 33, 2, 16, DType::bf16}, 0.4f, batches);
     whole.run();
     const AttentionShape one{1, 33, 2, 16, DType::bf16};
@@ -191,7 +191,7 @@ std::vector<std::vector<bool>> kept_probabilities(const AttentionCase& batch, st
 }
 
 TEST(AttentionForward, DropsOthersForEveryHeadTokenAndSample) {
-  for (const bool batches : ways()) {
+  for (const bool batches : batching_choices()) {
     const AttentionCase batch({3, 64, 4, 64, DType::fp32}, 0.5f, batches);
     const auto kept = kept_probabilities(batch, 40);
     EXPECT_EQ(kept.size(), 3u * 4u * 24u);
@@ -200,7 +200,7 @@ TEST(AttentionForward, DropsOthersForEveryHeadTokenAndSample) {
 }
 
 TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
-  for (const bool batches : ways()) {
+  for (const bool batches : batching_choices()) {
     for (const DType type : test::all_types) {
       const AttentionCase batch({1, 70, 1, 32, type}, 0, batches, 60);  // scores to about +-6000
       batch.run();
@@ -218,7 +218,7 @@ TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
 }
 
 TEST(AttentionForward, PassesNanOnToEveryTokenThatSeesIt) {
-  for (const bool batches : ways()) {
+  for (const bool batches : batching_choices()) {
     for (const DType type : test::all_types) {
       const AttentionCase batch({1, 40, 1, 16, type}, 0, batches);
       auto values = batch.qkv.values();

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Options, EveryConvolution,
 constexpr ConvolutionShape of_pictures = {
     .input = {{1, 20, 21}, 8}, .outputs = 12, .kernel = {1, 3, 3}, .padding = {0, 1, 1}};
 
-TEST(Convolution, ByProductsHasTheSameBitsForAnyNumberOfThreads) {
+TEST(Convolution, ByGemmHasTheSameBitsForAnyNumberOfThreads) {
   for (const auto kind : {PaddingKind::zero, PaddingKind::reflect}) {
     ConvolutionShape shape = of_pictures;
     shape.padding_kind = kind;

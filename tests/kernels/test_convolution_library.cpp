@@ -22,7 +22,7 @@ class ConvolutionLibrary : public testing::TestWithParam<DType> {
   std::unique_ptr<EngineSet> engines_ = make_engines({});
 };
 
-TEST_P(ConvolutionLibrary, HasThoseThatAreNoProductsWhateverLiesAround) {
+TEST_P(ConvolutionLibrary, HasThoseThatAreNotGemmsWhateverLiesAround) {
   if (instructions_in_use() == Instructions::baseline) GTEST_SKIP() << "oneDNN has reference code only";
   ConvolutionShape periodic = pictures;
   periodic.padding_kind = PaddingKind::periodic;
@@ -35,7 +35,7 @@ TEST_P(ConvolutionLibrary, HasThoseThatAreNoProductsWhateverLiesAround) {
   const bool as_floats =
       GetParam() == DType::fp32 || !engines_->libraries().convolution->multiplies(GetParam());
   EXPECT_EQ(serves(periodic, ConvolutionPass::weights), memory_is_host && as_floats)
-      << "products of many channels are faster, unless it filters";
+      << "GEMMs of many channels are faster, unless it filters";
   const ConvolutionShape one_point = {.input = {{1, 12, 11}, 16}, .outputs = 32};
   EXPECT_FALSE(serves(one_point, ConvolutionPass::apply));
   EXPECT_FALSE(serves(one_point, ConvolutionPass::adjoint));
@@ -95,7 +95,7 @@ TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {
   }
 }
 
-TEST_P(ConvolutionLibrary, LeavesToProductsWhatItRefusesMidway) {
+TEST_P(ConvolutionLibrary, LeavesToGemmsWhatItRefusesMidway) {
   constexpr std::int64_t samples = 5;  // in three runs
   const test::ConvolutionCase whole(pictures, GetParam(), samples);
   const auto expect_same = [](const std::vector<float>& found, const std::vector<float>& expected, DType type,

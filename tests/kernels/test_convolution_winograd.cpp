@@ -156,28 +156,28 @@ TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
 }
 
 /// With the machine's engine: padded samples are copied, some at a time.
-TEST(WinogradConvolution, OfManyPaddedGridsIsThatByProducts) {
+TEST(WinogradConvolution, OfManyPaddedGridsIsThatByGemm) {
   constexpr std::int64_t samples = 40;  // some 35 of them fit into what is gathered at a time
   for (const auto kind : {PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect}) {
     const ConvolutionShape shape = beyond_edges(filter(plane(32, 32, 24), 32, {0, 1, 1}), kind);
     const test::ConvolutionCase chosen(shape, DType::fp32, samples);
-    const test::ConvolutionCase products(shape, DType::fp32, samples, test::convolution_engines().back());
+    const test::ConvolutionCase by_gemm(shape, DType::fp32, samples, test::convolution_engines().back());
     const auto expect_near = [](const std::vector<float>& found, const std::vector<float>& expected,
                                 double terms) {
       for (std::size_t i = 0; i < found.size(); ++i)
         ASSERT_NEAR(found[i], expected[i], 2 * test::summing_error(terms, terms)) << i;
     };
     chosen.forward();
-    products.forward();
-    expect_near(chosen.y.values(), products.y.values(), 9 * 24);
+    by_gemm.forward();
+    expect_near(chosen.y.values(), by_gemm.y.values(), 9 * 24);
     chosen.input_gradient();
-    products.input_gradient();
-    expect_near(chosen.dx.values(), products.dx.values(), 9 * 32);
+    by_gemm.input_gradient();
+    expect_near(chosen.dx.values(), by_gemm.dx.values(), 9 * 32);
     const test::Matrix dw(DType::fp32, weight_rows(shape), weight_columns(shape));
-    const test::Matrix dw_of_products(DType::fp32, weight_rows(shape), weight_columns(shape));
+    const test::Matrix dw_by_gemm(DType::fp32, weight_rows(shape), weight_columns(shape));
     chosen.weight_gradient(dw, {}, false);
-    products.weight_gradient(dw_of_products, {}, false);
-    expect_near(dw.values(), dw_of_products.values(), samples * 32 * 32);
+    by_gemm.weight_gradient(dw_by_gemm, {}, false);
+    expect_near(dw.values(), dw_by_gemm.values(), samples * 32 * 32);
   }
 }
 
@@ -202,7 +202,7 @@ TEST(WinogradConvolution, TakesFiltersOfThreeByThreeAlone) {
   EXPECT_FALSE(takes([](LibraryPass& pass) { pass.map.padding = {0, 3, 1}; }));
 }
 
-TEST(WinogradConvolution, IsChosenWhereItsProductsOutweighItsTransforms) {
+TEST(WinogradConvolution, IsChosenWhereItsGemmsOutweighItsTransforms) {
   const auto engines = make_engines({});
   if (engines->libraries().convolution == nullptr) GTEST_SKIP() << "no library of convolutions here";
   const auto filters = [&](std::int64_t inputs, std::int64_t outputs, std::int64_t points,

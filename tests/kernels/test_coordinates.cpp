@@ -24,11 +24,11 @@ TEST_P(Coordinates, AreThePositionsOfAPeriodicGrid) {
     const auto first = x.begin() + row * grid.channels;
     expected.insert(expected.end(), first, first + grid.channels);
     const std::int64_t point = row % grid.points();
-    const std::int64_t place[] = {point / (grid.extent[1] * grid.extent[2]),
-                                  point / grid.extent[2] % grid.extent[1], point % grid.extent[2]};
+    const std::int64_t position[] = {point / (grid.extent[1] * grid.extent[2]),
+                                     point / grid.extent[2] % grid.extent[1], point % grid.extent[2]};
     for (std::size_t axis = 3 - axes; axis < 3; ++axis)
       expected.push_back(
-          test::rounded_to(type, static_cast<float>(place[axis]) / static_cast<float>(grid.extent[axis])));
+          test::rounded_to(type, static_cast<float>(position[axis]) / static_cast<float>(grid.extent[axis])));
   }
   EXPECT_EQ(out.values(), expected);
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <numbers>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 
 namespace mylos::field_loss_test {
@@ -178,19 +179,14 @@ TEST_P(RelativeNorm, AndItsGradientAreThoseOfTheDoubleReference) {
   const auto d = gradient.values();
   for (std::size_t row = 0; row < rows; ++row) {
     const auto begin = static_cast<std::ptrdiff_t>(row) * columns;
-    Numbers of_p(p.begin() + begin, p.begin() + begin + columns);
+    const Numbers of_p(p.begin() + begin, p.begin() + begin + columns);
     const Numbers of_t(t.begin() + begin, t.begin() + begin + columns);
-    const auto loss = [&] { return relative_norm(of, of_p, of_t, weights, slope_weights, derivatives); };
-    ASSERT_NEAR(found[row], loss(), 2e-6 * loss());
+    const auto loss = [&](const Numbers& at) {
+      return relative_norm(of, at, of_t, weights, slope_weights, derivatives);
+    };
+    ASSERT_NEAR(found[row], loss(of_p), 2e-6 * loss(of_p));
     for (std::size_t c = 0; c < of_p.size(); ++c) {
-      constexpr double h = 1e-5;
-      const double middle = of_p[c];
-      of_p[c] = middle + h;
-      const double above = loss();
-      of_p[c] = middle - h;
-      const double below = loss();
-      of_p[c] = middle;
-      const double expected = 256.0 / rows * (above - below) / (2 * h);
+      const double expected = 256.0 / rows * test::central_difference(loss, of_p, c);
       ASSERT_NEAR(d[row * of_p.size() + c], expected, test::rounding_error(type, expected) + 1e-4)
           << "row " << row << ", " << c;
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 
 namespace mylos::gaussian_loss_test {
@@ -66,20 +67,13 @@ TEST_P(GaussianLikelihood, AndItsGradientAreThoseOfTheDoubleReference) {
   const auto d = gradient.values();
   for (std::size_t row = 0; row < rows; ++row) {
     const auto begin = static_cast<std::ptrdiff_t>(row) * columns;
-    std::vector<double> of_p(p.begin() + 2 * begin, p.begin() + 2 * (begin + columns));
+    const std::vector<double> of_p(p.begin() + 2 * begin, p.begin() + 2 * (begin + columns));
     const std::vector<double> of_t(t.begin() + begin, t.begin() + begin + columns);
-    const auto loss = [&] { return likelihood(of, of_p, of_t, weights); };
+    const auto loss = [&](const std::vector<double>& at) { return likelihood(of, at, of_t, weights); };
     // A term has a few roundings of numbers up to 3.5^2 e^1.5 / 2; the sum is in double.
-    ASSERT_NEAR(found[row], loss(), 30 * 8 * test::u);
+    ASSERT_NEAR(found[row], loss(of_p), 30 * 8 * test::u);
     for (std::size_t c = 0; c<of_p.size(); c += of_p.size()> 200 ? 37 : 1) {
-      constexpr double h = 1e-5;
-      const double middle = of_p[c];
-      of_p[c] = middle + h;
-      const double above = loss();
-      of_p[c] = middle - h;
-      const double below = loss();
-      of_p[c] = middle;
-      const double expected = 256.0 / rows * (above - below) / (2 * h);
+      const double expected = 256.0 / rows * test::central_difference(loss, of_p, c);
       const double arithmetic = 256.0 / rows * 30 * 8 * test::u / static_cast<double>(columns);
       ASSERT_NEAR(d[row * of_p.size() + c], expected,
                   test::rounding_error(type, expected) + arithmetic + 1e-6)

@@ -57,7 +57,7 @@ std::vector<float> random_values(std::int64_t count, unsigned seed) {
   return values;
 }
 
-/// A problem with its operands in device memory, and C as it was before the product.
+/// A problem with its operands in device memory, and C as it was before the GEMM.
 struct Operands {
   Operands(const GemmProblem& problem, std::size_t workspace_bytes)
       : a(to_device(random_values(problem.m * problem.k, 1), problem.a)),
@@ -185,7 +185,7 @@ constexpr Layer layers[] = {{1, 1, 1},       {1, 17, 3},     {3, 1, 17},     {17
                             {33, 130, 49},   {100, 784, 10}, {200, 70, 310}, {5, 20, 2400},  {3100, 5, 18},
                             {1040, 1090, 7}, {1100, 50, 40}, {40, 2100, 50}, {40, 50, 2100}, {77, 33, 65}};
 
-TEST_P(EveryEngine, ComputesTheThreeProductsOfALinearLayer) {
+TEST_P(EveryEngine, ComputesTheThreeGemmsOfALinearLayer) {
   for (std::size_t i = 0; i < std::size(layers); i += test::few_cases ? 3 : 1) {
     const auto [samples, inputs, outputs] = layers[i];
     for (const auto [type, result] : all_types) {
@@ -230,7 +230,7 @@ TEST_P(EveryEngine, AccumulatesMicroBatchesOfWeightGradients) {
   }
 }
 
-TEST_P(EveryEngine, GivesTheSameBitsWhenAProductIsRepeated) {
+TEST_P(EveryEngine, GivesTheSameBitsWhenAGemmIsRepeated) {
   for (const auto [type, result] : all_types) {
     const GemmProblem problem = linear_weight_gradient(300, 200, 100, type, result);
     const Operands first(problem, engine_->workspace_bytes(problem));
@@ -268,7 +268,7 @@ TEST_P(EveryEngine, CarriesNanAndOverflowThroughRelu) {
   }
 }
 
-TEST(Gemm, TilesSumAnElementInTheSameOrderHoweverTheProductIsCut) {
+TEST(Gemm, TilesSumAnElementInTheSameOrderHoweverTheGemmIsDivided) {
   // The number of threads determines the tiling and must not change the bits. Part of a product equals the
   // product of parts, over several chunks of k, and with rows that are packed in one of the two.
   const auto names = gemm_engine_names();

@@ -42,11 +42,11 @@ void expect_right(GemmEngine& engine, const GemmBatch& batch) {
   operands.run(engine, batch);
   const auto [a, b, c] = std::tuple{operands.a.values(), operands.b.values(), operands.c.values()};
   const GemmProblem& one = batch.one;
-  for (std::int64_t product = 0; product < batch.count; ++product) {
+  for (std::int64_t gemm = 0; gemm < batch.count; ++gemm) {
     for (std::int64_t at = 0; at < batch.stride_c; ++at) {
-      const double found = c[static_cast<std::size_t>(product * batch.stride_c + at)];
+      const double found = c[static_cast<std::size_t>(gemm * batch.stride_c + at)];
       if (at >= one.m * one.n) {
-        ASSERT_EQ(found, between) << "the gap behind product " << product;
+        ASSERT_EQ(found, between) << "the gap after GEMM " << gemm;
         continue;
       }
       const std::int64_t i = at / one.n;
@@ -56,15 +56,14 @@ void expect_right(GemmEngine& engine, const GemmBatch& batch) {
       for (std::int64_t p = 0; p < one.k; ++p) {
         const std::int64_t in_a = one.transpose_a ? p * one.m + i : i * one.k + p;
         const std::int64_t in_b = one.transpose_b ? j * one.k + p : p * one.n + j;
-        const double term =
-            static_cast<double>(a[static_cast<std::size_t>(product * batch.stride_a + in_a)]) *
-            static_cast<double>(b[static_cast<std::size_t>(product * batch.stride_b + in_b)]);
+        const double term = static_cast<double>(a[static_cast<std::size_t>(gemm * batch.stride_a + in_a)]) *
+                            static_cast<double>(b[static_cast<std::size_t>(gemm * batch.stride_b + in_b)]);
         sum += term;
         magnitude += std::abs(term);
       }
       const double summing = test::summing_error(static_cast<double>(one.k), magnitude, 2);
       ASSERT_NEAR(found, sum, summing + test::rounding_error(one.c, std::abs(sum) + summing))
-          << "product " << product << ", row " << i << ", column " << j;
+          << "GEMM " << gemm << ", row " << i << ", column " << j;
     }
   }
 }
@@ -91,7 +90,7 @@ class BatchesOfEveryEngine : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Gemm, BatchesOfEveryEngine, testing::ValuesIn(gemm_engine_names()),
                          [](const auto& parameter) { return parameter.param; });
 
-TEST_P(BatchesOfEveryEngine, AreTheirProductsAndNothingBetweenThem) {
+TEST_P(BatchesOfEveryEngine, AreTheirGemmsAndNothingBetweenThem) {
   for (const auto& [length, width] : {std::pair{33, 5}, std::pair{40, 64}}) {
     for (const DType type : test::all_types) {
       for (const DType result : {type, DType::fp32}) {
@@ -136,7 +135,7 @@ TEST_P(BatchesOfEveryEngine, ReadOneMatrixForAllOfThem) {
   }
 }
 
-TEST_P(BatchesOfEveryEngine, AreOfProductsAlone) {
+TEST_P(BatchesOfEveryEngine, AreOfGemmsAlone) {
   const GemmBatch plain = batch_of(linear_output(4, 4, 4, DType::fp32), 2);
   const BatchOperands operands(plain, *engine_);
   GemmBatch none = plain;

@@ -77,7 +77,7 @@ TEST_F(Choice, GivesTheBitsOfTheEngineThatWasChosen) {
   const GemmProblem problem = linear_output(70, 333, 90, DType::fp32);
   const test::Matrix a(DType::fp32, 70, 333, test::random_values(DType::fp32, 70 * 333, -1, 1, 1));
   const test::Matrix b(DType::fp32, 90, 333, test::random_values(DType::fp32, 90 * 333, -1, 1, 2));
-  const auto product = [&](GemmEngine& engine) {
+  const auto gemm = [&](GemmEngine& engine) {
     const test::Matrix c(DType::fp32, 70, 90);
     const Arena workspace("workspace", engine.workspace_bytes(problem));
     engine.run(exec, problem, {a.tensor().data(), b.tensor().data(), c.tensor().data()}, workspace.data());
@@ -87,28 +87,27 @@ TEST_F(Choice, GivesTheBitsOfTheEngineThatWasChosen) {
   for (const auto& [choice, name] :
        {std::pair{GemmChoice::tiles, "tiles"}, std::pair{GemmChoice::onednn, "onednn"}}) {
     ASSERT_TRUE(measuring_->choose(problem, name));
-    EXPECT_EQ(product(*measuring_), product(*make_gemm_engine({.gemm = choice}))) << name;
+    EXPECT_EQ(gemm(*measuring_), gemm(*make_gemm_engine({.gemm = choice}))) << name;
   }
 }
 
-TEST_F(Choice, IsMadeForEveryProductThatHasOne) {
-  std::vector<GemmProblem> products;
+TEST_F(Choice, IsMadeForEveryGemmThatHasOne) {
+  std::vector<GemmProblem> gemms;
   for (const DType type : types) {
-    products.push_back(linear_output(96, 64, 48, type));
-    products.push_back(linear_weight_gradient(96, 64, 48, type, DType::fp32));
-    products.push_back(products.back());
-    products.back().accumulate = true;  // is the same product
+    gemms.push_back(linear_output(96, 64, 48, type));
+    gemms.push_back(linear_weight_gradient(96, 64, 48, type, DType::fp32));
+    gemms.push_back(gemms.back());
+    gemms.back().accumulate = true;  // is the same GEMM
   }
   std::size_t choices = 0;
   const auto alternatives = measuring_->alternatives();
-  for (const GemmProblem& product : products) {
-    const bool differ = alternatives.front()->engine_of(product) != alternatives.back()->engine_of(product);
-    choices += differ && !product.accumulate ? 1 : 0;
+  for (const GemmProblem& gemm : gemms) {
+    const bool differ = alternatives.front()->engine_of(gemm) != alternatives.back()->engine_of(gemm);
+    choices += differ && !gemm.accumulate ? 1 : 0;
   }
   EXPECT_GE(choices, 2u) << "of float at least";
-  EXPECT_EQ(measure_products(Execution{}, *measuring_, products).products, choices);
-  EXPECT_EQ(measure_products(Execution{}, *make_gemm_engine({}), products).products, 0u)
-      << "nothing to choose";
+  EXPECT_EQ(measure_gemms(Execution{}, *measuring_, gemms).gemms, choices);
+  EXPECT_EQ(measure_gemms(Execution{}, *make_gemm_engine({}), gemms).gemms, 0u) << "nothing to choose";
 }
 
 /// Does nothing for a fixed time.
@@ -146,15 +145,15 @@ class TwoIdle final : public GemmEngine {
 
 TEST(MeasuredChoice, IsTheFasterAfterFewRunsWhereThatIsClear) {
   TwoIdle two;
-  const GemmMeasurement measured = measure_products(
+  const GemmMeasurement measured = measure_gemms(
       Execution{}, two, {linear_output(64, 64, 64, DType::fp32), linear_output(32, 64, 64, DType::bf16)});
-  EXPECT_EQ(measured.products, 2u);
+  EXPECT_EQ(measured.gemms, 2u);
   EXPECT_GT(measured.seconds, 0);
   EXPECT_THAT(two.chosen, testing::ElementsAre("fast", "fast"));
   EXPECT_LE(two.slow.runs, 2 * 11) << "one warms up, and a few tell";
 }
 
-TEST(RankedGemm, ComputesEachProductByTheAlgorithmThatWasFastest) {
+TEST(RankedGemm, ComputesEachGemmByTheAlgorithmThatWasFastest) {
   std::vector<std::unique_ptr<GemmEngine>> algorithms;
   std::vector<const Idle*> idle;
   for (const auto& [name, milliseconds] :
@@ -166,7 +165,7 @@ TEST(RankedGemm, ComputesEachProductByTheAlgorithmThatWasFastest) {
   const auto ranked = make_ranked_gemm("measured", std::move(algorithms));
   const GemmProblem whole = linear_output(64, 64, 64, DType::bf16);
   EXPECT_EQ(ranked->engine_of(whole), "advised") << "until somebody chooses";
-  EXPECT_EQ(measure_products(Execution{}, *ranked, {whole}).products, 1u);
+  EXPECT_EQ(measure_gemms(Execution{}, *ranked, {whole}).gemms, 1u);
   EXPECT_EQ(ranked->engine_of(whole), "second");
   EXPECT_EQ(ranked->engine_of(linear_output(3, 64, 64, DType::bf16)), "second") << "a ragged batch of it";
   EXPECT_EQ(ranked->engine_of(linear_output(64, 64, 65, DType::bf16)), "advised") << "nobody chose";
@@ -188,7 +187,7 @@ TEST(RankedGemm, TimesAnAlgorithmOnceWhereSeveralEnginesUseIt) {
     algorithms.push_back(std::move(engine));
   }
   const auto ranked = make_ranked_gemm("measured", std::move(algorithms));
-  EXPECT_EQ(measure_products(Execution{}, *ranked, {linear_output(64, 64, 64, DType::bf16)}).products, 1u);
+  EXPECT_EQ(measure_gemms(Execution{}, *ranked, {linear_output(64, 64, 64, DType::bf16)}).gemms, 1u);
   EXPECT_GT(idle[0]->runs, 0);
   EXPECT_GT(idle[1]->runs, 0);
   EXPECT_EQ(idle[2]->runs, 0);
@@ -219,11 +218,11 @@ TEST(MeasuredChoice, IncludesRowSumsOnDevicesOnly) {
   const auto ranked = make_ranked_gemm("measured", std::move(engines));
   GemmProblem problem = linear_weight_gradient(64, 64, 64, DType::bf16, DType::bf16);
   problem.row_sums = true;
-  measure_products(Execution{}, *ranked, {problem});
+  measure_gemms(Execution{}, *ranked, {problem});
   EXPECT_EQ(seen.sums, !memory_is_host);
 }
 
-TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProductsOnHosts) {
+TEST(MeasuredChoice, ComputesOnlyAPartOfLargeGemmsOnHosts) {
   if (!memory_is_host) GTEST_SKIP() << "a device computes the whole";
   class Largest final : public GemmEngine {
    public:
@@ -253,11 +252,11 @@ TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProductsOnHosts) {
     std::vector<GemmProblem> chosen;
   };
   Two two;
-  std::vector<GemmProblem> products;
+  std::vector<GemmProblem> gemms;
   for (std::int64_t rows = 40; rows < 60; ++rows)
-    products.push_back(linear_output(rows * 1000, 768, 50304, DType::fp32));
-  measure_products(Execution{}, two, products);
-  EXPECT_EQ(two.chosen.size(), products.size());
+    gemms.push_back(linear_output(rows * 1000, 768, 50304, DType::fp32));
+  measure_gemms(Execution{}, two, gemms);
+  EXPECT_EQ(two.chosen.size(), gemms.size());
   for (const GemmProblem& problem : two.chosen) EXPECT_EQ(problem.n, 50304) << "the choice is of the whole";
   EXPECT_LE(two.one.flops, 2e9);
   EXPECT_GT(two.one.flops, 0.2e9);

@@ -13,8 +13,8 @@ constexpr std::byte pattern{0xff};  // four of them are not a number
 
 /// Computes C = op(A) B from a workspace and a C full of NaN. Expects that nothing is written after the
 /// workspace.
-std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
-                           const test::Matrix& a, const test::Matrix& b, const void* packed_b = nullptr) {
+std::vector<float> multiply(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
+                            const test::Matrix& a, const test::Matrix& b, const void* packed_b = nullptr) {
   const test::Matrix c(problem.c, problem.m, problem.n);
   std::fill_n(static_cast<std::byte*>(c.tensor().data()), c.tensor().bytes(), pattern);
   const std::size_t planned = tiles.workspace_bytes(problem);
@@ -58,8 +58,8 @@ TEST_F(GemmPacking, InPartsChangesNoBit) {
         const auto begin = dy.begin() + sample * outputs + first;
         columns.insert(columns.end(), begin, begin + rows);
       }
-      return product(*tiles_, exec, linear_weight_gradient(samples, inputs, rows, type, type),
-                     test::Matrix(type, samples, rows, columns), x);
+      return multiply(*tiles_, exec, linear_weight_gradient(samples, inputs, rows, type, type),
+                      test::Matrix(type, samples, rows, columns), x);
     };
     const auto all = dw(Execution{}, 0, outputs);
     ASSERT_TRUE(std::none_of(all.begin(), all.end(), [](float value) { return std::isnan(value); }));
@@ -88,14 +88,14 @@ TEST_F(GemmPacking, OfWeightsBeforehandChangesNoBitForAnyNumberOfRows) {
       EXPECT_TRUE(std::all_of(packed.data() + bytes, packed.data() + packed.bytes(),
                               [](std::byte byte) { return byte == pattern; }));
       const auto all =
-          product(*tiles_, Execution{}, problem(max_rows), test::Matrix(type, max_rows, inputs, x), w);
+          multiply(*tiles_, Execution{}, problem(max_rows), test::Matrix(type, max_rows, inputs, x), w);
       ASSERT_TRUE(std::none_of(all.begin(), all.end(), [](float value) { return std::isnan(value); }));
       for (const std::int64_t rows : {1, 2, 7, 8, 9, 33, 41}) {
         const auto first = static_cast<std::ptrdiff_t>((max_rows - rows) * inputs);
         const test::Matrix some(type, rows, inputs, std::vector<float>(x.begin() + first, x.end()));
         const std::vector<float> expected(all.end() - rows * outputs, all.end());
-        ASSERT_EQ(product(*tiles_, Execution{}, problem(rows), some, w), expected) << rows;
-        ASSERT_EQ(product(*tiles_, Execution{}, problem(rows), some, w, packed.data()), expected)
+        ASSERT_EQ(multiply(*tiles_, Execution{}, problem(rows), some, w), expected) << rows;
+        ASSERT_EQ(multiply(*tiles_, Execution{}, problem(rows), some, w, packed.data()), expected)
             << rows << " x " << inputs << " x " << outputs << " in " << name_of(type);
       }
     }

@@ -67,7 +67,7 @@ void expect_right(GemmEngine& engine, GemmProblem problem) {
   const Results both = run(engine, Execution{}, problem, a, b);
   // A device's library may use another algorithm when it also sums rows.
   if constexpr (memory_is_host) {
-    EXPECT_EQ(both.c, alone.c) << "the product";
+    EXPECT_EQ(both.c, alone.c) << "the GEMM";
   }
   for (const Execution& exec : test::narrower_executions())
     EXPECT_EQ(run(engine, exec, problem, a, b), both) << "on " << exec.concurrency() << " threads";

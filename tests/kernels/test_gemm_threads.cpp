@@ -11,8 +11,8 @@
 namespace mylos::gemm_threads_test {
 
 /// C, from a workspace and a C full of NaN.
-std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
-                           const test::Matrix& a, const test::Matrix& b) {
+std::vector<float> multiply(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
+                            const test::Matrix& a, const test::Matrix& b) {
   const test::Matrix c(problem.c, problem.m, problem.n);
   std::fill_n(static_cast<std::byte*>(c.tensor().data()), c.tensor().bytes(), std::byte{0xff});
   const Arena workspace("workspace", tiles.workspace_bytes(problem));
@@ -39,10 +39,10 @@ TEST(GemmThreads, ChangeNoBit) {
                              test::random_values(type, problem.m * problem.k, -1, 1, 1));
         const test::Matrix b(type, problem.k, problem.n,
                              test::random_values(type, problem.k * problem.n, -1, 1, 2));
-        const auto alone = product(*tiles, test::narrower_execution(), problem, a, b);
+        const auto alone = multiply(*tiles, test::narrower_execution(), problem, a, b);
         ASSERT_TRUE(std::none_of(alone.begin(), alone.end(), [](float value) { return std::isnan(value); }));
         for (int repeat = 0; repeat < test::cases(20); ++repeat) {
-          ASSERT_EQ(product(*tiles, Execution{}, problem, a, b), alone)
+          ASSERT_EQ(multiply(*tiles, Execution{}, problem, a, b), alone)
               << name_of(type) << ", " << problem.m << " x " << problem.n << " x " << problem.k << ", repeat "
               << repeat;
         }

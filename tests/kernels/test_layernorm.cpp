@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 
 namespace mylos::layernorm_test {
@@ -139,12 +140,7 @@ TEST_P(LayerNorm, InputGradientIsTheCentralDifference) {
     const Values sizes = normalized_sizes(widened(x, row * columns, columns), rstd);
     const Values errors = input_gradient_error(g, sizes, rstd);
     for (std::size_t i = 0; i < columns; i += 11) {
-      constexpr double h = 1e-5;
-      Values above = widened(x, row * columns, columns);
-      Values below = above;
-      above[i] += h;
-      below[i] -= h;
-      const double expected = (loss_at(above) - loss_at(below)) / (2 * h);
+      const double expected = test::central_difference(loss_at, widened(x, row * columns, columns), i);
       ASSERT_NEAR(dx[row * columns + i], expected,
                   test::rounding_error(type(), expected) + errors[i] + difference_error);
     }

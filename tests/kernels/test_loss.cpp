@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
@@ -121,12 +122,8 @@ TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
       ASSERT_EQ(found.correct[row], std::max_element(logits.begin(), logits.end()) - logits.begin() ==
                                         static_cast<std::ptrdiff_t>(label));
       for (std::size_t c = 0; c<classes; c += classes> 10 ? 37 : 1) {
-        constexpr double h = 1e-5;
-        Values above = logits;
-        Values below = logits;
-        above[c] += h;
-        below[c] -= h;
-        const double slope = (cross_entropy_of(above, label) - cross_entropy_of(below, label)) / (2 * h);
+        const double slope = test::central_difference(
+            [&](const Values& at) { return cross_entropy_of(at, label); }, logits, c);
         const double expected = 1024.0 / rows * slope;
         // A probability, minus 1 for the label, times the scale.
         const double probability = slope + (c == label ? 1 : 0);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/execution.hpp"
-#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/gemm/gemm_support.hpp"
 #include "mylos/kernels/rates/stream_rate.hpp"
 
 namespace mylos::machine_rates_test {
@@ -59,7 +59,7 @@ TEST(MachineRates, AreFixedByWhatTheProcessorMultipliesNatively) {
   const MachineRates rates = fixed_rates();
   EXPECT_EQ(rates, fixed_rates());
   for (const DType type : {DType::bf16, DType::fp16}) {
-    const bool native = product_support(type).native.value_or(!memory_is_host);
+    const bool native = gemm_support(type).native.value_or(!memory_is_host);
     EXPECT_EQ(rates.flops_in(type) > rates.flops_in(DType::fp32), native) << name_of(type);
     EXPECT_GE(rates.flops_in(type), rates.flops_in(DType::fp32)) << name_of(type);
   }
@@ -68,13 +68,13 @@ TEST(MachineRates, AreFixedByWhatTheProcessorMultipliesNatively) {
 TEST(MachineRates, AreToldWithTheTypesThatAreUsed) {
   const MachineRates rates{.fp32_flops = 1e8, .bf16_flops = 2.5e8, .fp16_flops = 1, .bytes = 3e7};
   EXPECT_EQ(describe({rates, {DType::fp32, DType::bf16}, true}),
-            "products at 100 GFLOP/s in fp32, 250 GFLOP/s in bf16, memory at 30 GB/s, measured here and now");
+            "GEMMs at 100 GFLOP/s in fp32, 250 GFLOP/s in bf16, memory at 30 GB/s, measured here and now");
 }
 
 TEST(MachineRates, OfANamedDeviceAreToldAsItsPeaks) {
   const MachineRates rates{.fp32_flops = 1.95e10, .bf16_flops = 3.12e11, .fp16_flops = 1, .bytes = 2e9};
   EXPECT_EQ(describe({rates, {DType::fp32, DType::bf16}, false, "some device"}),
-            "products at 19.5 TFLOP/s in fp32, 312.0 TFLOP/s in bf16, memory at 2000 GB/s, the peaks of some "
+            "GEMMs at 19.5 TFLOP/s in fp32, 312.0 TFLOP/s in bf16, memory at 2000 GB/s, the peaks of some "
             "device");
 }
 

@@ -16,14 +16,14 @@ class Margins : public testing::TestWithParam<std::tuple<MarginShape, DType>> {}
 std::int64_t inner_column(const MarginShape& shape, std::int64_t column) {
   const std::int64_t channels = shape.inner.channels;
   std::int64_t point = column / channels;
-  std::int64_t place[3];
+  std::int64_t position[3];
   for (std::size_t axis = 3; axis-- > 0;) {
-    place[axis] = point % shape.outer[axis] - shape.before[axis];
+    position[axis] = point % shape.outer[axis] - shape.before[axis];
     point /= shape.outer[axis];
-    if (place[axis] < 0 || place[axis] >= shape.inner.extent[axis]) return -1;
+    if (position[axis] < 0 || position[axis] >= shape.inner.extent[axis]) return -1;
   }
   const Extents& extent = shape.inner.extent;
-  return ((place[0] * extent[1] + place[1]) * extent[2] + place[2]) * channels + column % channels;
+  return ((position[0] * extent[1] + position[1]) * extent[2] + position[2]) * channels + column % channels;
 }
 
 TEST_P(Margins, AreZerosAndCropsTakeThemAway) {
@@ -43,9 +43,9 @@ TEST_P(Margins, AreZerosAndCropsTakeThemAway) {
   std::vector<float> expected_cropped(x.size());
   for (std::int64_t i = 0; i < samples * outer; ++i) {
     const std::int64_t column = inner_column(shape, i % outer);
-    const auto place = static_cast<std::size_t>(i / outer * inner + column);
-    expected_padded.push_back(column < 0 ? 0 : x[place]);
-    if (column >= 0) expected_cropped[place] = full[static_cast<std::size_t>(i)];
+    const auto element = static_cast<std::size_t>(i / outer * inner + column);
+    expected_padded.push_back(column < 0 ? 0 : x[element]);
+    if (column >= 0) expected_cropped[element] = full[static_cast<std::size_t>(i)];
   }
   EXPECT_EQ(padded.values(), expected_padded);
   EXPECT_EQ(cropped.values(), expected_cropped);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 
 namespace mylos::rmsnorm_test {
@@ -109,12 +110,7 @@ TEST_P(RmsNorm, InputGradientIsTheCentralDifferenceAndWhatGoesPast) {
       mean_gn += std::abs(g[i] * n[i]) / columns;
     }
     for (std::size_t i = 0; i < columns; i += 11) {
-      constexpr double h = 1e-5;
-      Values above = widened(x, row * columns, columns);
-      Values below = above;
-      above[i] += h;
-      below[i] -= h;
-      const double through = (loss_at(above) - loss_at(below)) / (2 * h);
+      const double through = test::central_difference(loss_at, widened(x, row * columns, columns), i);
       const double expected = through + past[row * columns + i];
       // In float, rstd (g - n mean(g n)): rstd and n contribute once, the mean twice and by its sum.
       const double terms = rstd * (std::abs(g[i]) + std::abs(n[i]) * mean_gn);

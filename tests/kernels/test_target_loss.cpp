@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "kernels/central_difference.hpp"
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "support/device_views.hpp"
@@ -93,24 +94,20 @@ TEST_P(LossOfTargets, AndItsGradientAreThoseOfTheDoubleReference) {
     for (std::size_t row = 0; row < rows; ++row) {
       const auto begin = static_cast<std::ptrdiff_t>(row * columns),
                  end = begin + static_cast<std::ptrdiff_t>(columns);
-      std::vector<double> of_p(p.begin() + begin, p.begin() + end);
+      const std::vector<double> of_p(p.begin() + begin, p.begin() + end);
       const std::vector<double> of_t(t.begin() + begin, t.begin() + end);
       const double expected_loss = loss.of_row(of_p, of_t);
       // Each term has a few roundings of numbers up to 4, and so do the operations after the sum.
       ASSERT_NEAR(found[row], expected_loss,
                   test::summing_error(static_cast<double>(columns), expected_loss, 8) + 16 * test::u);
       for (std::size_t c = 0; c<columns; c += columns> 100 ? 61 : 1) {
-        constexpr double h = 1e-5;
-        const double middle = of_p[c];
         // Where the derivative is discontinuous, a difference across the point is meaningless.
-        const double error = std::abs(middle - of_t[c]);
-        if (error < 2 * h || std::abs(error - 0.75) < 2 * h) continue;
-        of_p[c] = middle + h;
-        const double above = loss.of_row(of_p, of_t);
-        of_p[c] = middle - h;
-        const double below = loss.of_row(of_p, of_t);
-        of_p[c] = middle;
-        const double expected = 256.0 / rows * (above - below) / (2 * h);
+        const double error = std::abs(of_p[c] - of_t[c]);
+        if (error < 2 * test::difference_step || std::abs(error - 0.75) < 2 * test::difference_step) continue;
+        const double expected =
+            256.0 / rows *
+            test::central_difference([&](const std::vector<double>& at) { return loss.of_row(at, of_t); },
+                                     of_p, c);
         const double arithmetic = test::u * 256.0 / rows * (40 + static_cast<double>(columns)) /
                                   static_cast<double>(loss.name == "relative_l2" ? 1 : columns);
         ASSERT_NEAR(d[row * columns + c], expected, test::rounding_error(type, expected) + arithmetic + 1e-7)
@@ -233,19 +230,14 @@ TEST_P(ClassifiedOfType, SmoothingAndWeightsAreThoseOfTheDoubleReference) {
       for (std::int64_t row = 0; row < rows; ++row) {
         const auto label = static_cast<std::size_t>(row % classes);
         const double weight = some.empty() ? 1 : some[label];
-        std::vector<double> of_x(x.begin() + row * classes, x.begin() + (row + 1) * classes);
+        const std::vector<double> of_x(x.begin() + row * classes, x.begin() + (row + 1) * classes);
+        const auto loss = [&, smoothing = smoothing](const std::vector<double>& at) {
+          return smoothed(at, label, smoothing, weight);
+        };
         const double error = test::u * (200 + static_cast<double>(classes)) * weight;
-        ASSERT_NEAR(found.loss[static_cast<std::size_t>(row)], smoothed(of_x, label, smoothing, weight),
-                    error);
+        ASSERT_NEAR(found.loss[static_cast<std::size_t>(row)], loss(of_x), error);
         for (std::size_t c = 0; c<of_x.size(); c += classes> 10 ? 37 : 1) {
-          constexpr double h = 1e-5;
-          const double middle = of_x[c];
-          of_x[c] = middle + h;
-          const double above = smoothed(of_x, label, smoothing, weight);
-          of_x[c] = middle - h;
-          const double below = smoothed(of_x, label, smoothing, weight);
-          of_x[c] = middle;
-          const double expected = 64.0 / rows * (above - below) / (2 * h);
+          const double expected = 64.0 / rows * test::central_difference(loss, of_x, c);
           ASSERT_NEAR(found.gradient[static_cast<std::size_t>(row * classes) + c], expected,
                       test::rounding_error(GetParam(), expected) + 2 * error + 1e-8);
         }

@@ -14,9 +14,10 @@ constexpr std::int64_t samples = 2;
 /// Returns the weight of a point of an axis in a finer point, from the distance of their centres.
 double weight(Interpolation interpolation, std::int64_t points, std::int64_t factor, std::int64_t fine,
               std::int64_t point) {
-  const double place = (static_cast<double>(fine) + 0.5) / static_cast<double>(factor) - 0.5;
-  if (interpolation == Interpolation::nearest) return std::round(place) == static_cast<double>(point) ? 1 : 0;
-  const double inside = std::clamp(place, 0.0, static_cast<double>(points - 1));
+  const double position = (static_cast<double>(fine) + 0.5) / static_cast<double>(factor) - 0.5;
+  if (interpolation == Interpolation::nearest)
+    return std::round(position) == static_cast<double>(point) ? 1 : 0;
+  const double inside = std::clamp(position, 0.0, static_cast<double>(points - 1));
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(point)));
 }
 

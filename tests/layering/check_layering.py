@@ -45,7 +45,7 @@ TOPICS = {
 DEVICE_FILES = {
     "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
     "runtime": "base", "cuda_names": "base", "hip_names": "base",
-    "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
+    "engines": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
 }
 VENDORS = {"cuda", "hip", "sycl", "nccl", "none", "runtime"}
 
@@ -58,12 +58,12 @@ WRAPPED = {
     r"nccl\.h": r"device/cuda/nccl_interface\.hpp",
     r"nvml\.h": r"device/cuda/energy\.cpp",
     r"hip/.*": r"device/(hip|runtime)/.*",
-    r"hipblaslt/.*": r"device/hip/products/.*hipblaslt.*",
+    r"hipblaslt/.*": r"device/hip/engines/.*hipblaslt.*",
     r"rccl/.*": r"device/hip/nccl_interface\.hpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cuda.*\.h": r"device/(cuda|runtime)/.*",
-    r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
-    r"cudnn.*\.h": r"device/cuda/products/.*cudnn.*",
+    r"cublasLt\.h": r"device/cuda/engines/.*cublaslt.*",
+    r"cudnn.*\.h": r"device/cuda/engines/.*cudnn.*",
     r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files|uncertainty_file)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
                     r"sweep/state/(member_result|sweep_description)\.cpp|apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
@@ -93,7 +93,7 @@ model/chain/chain_cost model/memory/schedule model/memory/lifetimes model/memory
 planner/lists planner/stages planner/segments planner/min_memory planner/rotor planner/stage_groups
 planner/fastest_schedules planner/plan
 train/step/network_plan train/step/trainer_memory
-train/plan/stored_plan train/plan/memory_statement train/plan/memory_fit train/plan/product_choice train/plan/rehearsal train/plan/calibration train/plan/memory_plan
+train/plan/stored_plan train/plan/memory_statement train/plan/memory_fit train/plan/engine_choice train/plan/rehearsal train/plan/calibration train/plan/memory_plan
 train/plan/smaller_micro_batch train/plan/plan_document train/plan/shared_plan
 """.split()
 

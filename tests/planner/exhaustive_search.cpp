@@ -58,9 +58,9 @@ class Search {
   };
 
   void reach(const State& state, double time) {
-    const auto [place, is_new] = times_.try_emplace(state.key(), time);
-    if (!is_new && place->second <= time) return;
-    place->second = time;
+    const auto [found, is_new] = times_.try_emplace(state.key(), time);
+    if (!is_new && found->second <= time) return;
+    found->second = time;
     queue_.push({time, state});
   }
 

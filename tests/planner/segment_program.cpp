@@ -69,8 +69,8 @@ double best_segments_time(const ChainCost& cost, std::size_t budget) {
         const std::size_t peak =
             std::max(segments.pass_peak(first, end), segments.keep_peak(first, end, segments.size(end)));
         if (kept + peak > budget) continue;
-        const auto [place, is_new] = reached[end].try_emplace(kept + segments.size(end), time + again);
-        if (!is_new) place->second = std::min(place->second, time + again);
+        const auto [found, is_new] = reached[end].try_emplace(kept + segments.size(end), time + again);
+        if (!is_new) found->second = std::min(found->second, time + again);
       }
     }
   }

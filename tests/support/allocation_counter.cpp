@@ -11,12 +11,12 @@
 namespace {
 
 std::atomic<long> count = 0;
-std::atomic<long> held = 0;
+std::atomic<long> allocated = 0;
 std::atomic<long> most = 0;
 
 void* note_new(void* memory) {
   ++count;
-  const long now = held += static_cast<long>(malloc_usable_size(memory));
+  const long now = allocated += static_cast<long>(malloc_usable_size(memory));
   long before = most;
   while (before < now && !most.compare_exchange_weak(before, now)) {
   }
@@ -33,11 +33,11 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return note_new(std::malloc(bytes > 0 ? bytes : 1));
 }
 void operator delete(void* memory) noexcept {
-  held -= static_cast<long>(malloc_usable_size(memory));
+  allocated -= static_cast<long>(malloc_usable_size(memory));
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  held -= static_cast<long>(malloc_usable_size(memory));
+  allocated -= static_cast<long>(malloc_usable_size(memory));
   std::free(memory);
 }
 
@@ -45,11 +45,11 @@ namespace mylos::testing_support {
 long allocations() {
   return count;
 }
-long held_bytes() {
-  return held;
+long allocated_bytes() {
+  return allocated;
 }
 long peak_bytes_from_now() {
-  most = held.load();
+  most = allocated.load();
   return most;
 }
 long peak_bytes() {

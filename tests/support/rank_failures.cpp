@@ -21,10 +21,10 @@ void RankFailures::OnTestStart(const testing::TestInfo& test) {
 
 void RankFailures::OnTestPartResult(const testing::TestPartResult& result) {
   if (!result.failed()) return;
-  const std::string place = result.file_name() == nullptr
-                                ? "unknown file"
-                                : fmt::format("{}:{}", result.file_name(), result.line_number());
-  print(fmt::format("{}: Failure on rank {}{}{}\n{}\n", place, rank_, running_.empty() ? "" : ", in ",
+  const std::string location = result.file_name() == nullptr
+                                   ? "unknown file"
+                                   : fmt::format("{}:{}", result.file_name(), result.line_number());
+  print(fmt::format("{}: Failure on rank {}{}{}\n{}\n", location, rank_, running_.empty() ? "" : ", in ",
                     running_, result.message()));
 }
 

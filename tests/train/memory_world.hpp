@@ -38,7 +38,7 @@ struct World {
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
     return {.network = network(),
             .engines = *engines,
-            .place = {communicator->size(), 0},
+            .processes = {communicator->size(), 0},
             .data = nullptr,
             .budget = budget};
   }

@@ -52,6 +52,18 @@ inline Options online_options(DType compute = DType::fp32) {
   return options;
 }
 
+/// A chain of two dense layers, the first of them with batch normalisation.
+inline Options batch_normalised_options(NormOver over) {
+  Options options = online_options();
+  options.model.type = ModelType::chain;
+  options.model.hidden.clear();
+  options.model.activation = Options().model.activation;
+  options.model.chain = {{.kind = kinds::Dense{}, .name = "first", .outputs = 8}, {.kind = kinds::Dense{}}};
+  options.model.chain[0].norm = NormType::batchnorm;
+  options.model.chain[0].norm_over = over;
+  return options;
+}
+
 /// Samples [first, first + count) of step `step`: a pure function of their numbers.
 struct Samples {
   Matrix inputs;

@@ -62,8 +62,8 @@ inline std::map<std::string, std::string> state_of(const OnlineTrainer& online) 
     if (array.path.starts_with("/plan") || array.path.starts_with("/data")) continue;
     std::string& bytes = state[array.path];
     for (const StatePiece& piece : array.pieces) {
-      std::string part(static_cast<std::size_t>(piece.count) * size_of(array.held_as.value_or(array.type)),
-                       '\0');
+      std::string part(
+          static_cast<std::size_t>(piece.count) * size_of(array.memory_type.value_or(array.type)), '\0');
       array.on_device ? test::copy_to_host(piece.data, part.data(), part.size())
                       : static_cast<void>(std::memcpy(part.data(), piece.data, part.size()));
       bytes += part;

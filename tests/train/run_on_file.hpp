@@ -30,7 +30,7 @@ inline std::string write_data(const std::string& path, ModelType model) {
 struct RunOnFile {
   explicit RunOnFile(const Options& given) : options(given) {
     options.data.train = write_data(folder / "train.h5", options.model.type);
-    data = open_run_data(options, Answers::needed);
+    data = open_run_data(options, GroundTruth::required);
     const int rank = communicator->rank();
     const int ranks = communicator->size();
     const NetworkPlan network = plan_network(options, rank, ranks);

@@ -11,6 +11,7 @@
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "train/allocations.hpp"
+#include "train/memory_world.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos {
@@ -22,15 +23,9 @@ constexpr std::size_t plenty = std::size_t{1} << 40;
 const CalibrationLimits quick{.seconds = 0.05, .rounds = 2};
 
 Options deep_gpt(DType compute, std::int64_t layers) {
-  Options options = small_options(compute);
-  options.model = {};
-  options.model.type = ModelType::gpt;
+  Options options = small_gpt(compute);
   options.model.layers = layers;
-  options.model.heads = 2;
-  options.model.width = 32;
   options.model.context = 32;
-  options.model.vocabulary = 96;
-  options.model.dropout = 0.1;
   return options;
 }
 
@@ -42,7 +37,7 @@ struct Machine {
   [[nodiscard]] MemoryStatement statement() const { return state_memory(problem(0)); }
   [[nodiscard]] NetworkPlan network() const { return plan_network(options, 0, 1); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.network = network(), .engines = *engines, .place = {}, .data = nullptr, .budget = budget};
+    return {.network = network(), .engines = *engines, .processes = {}, .data = nullptr, .budget = budget};
   }
 };
 

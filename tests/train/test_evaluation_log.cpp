@@ -37,7 +37,7 @@ class EvaluationLogFile : public testing::Test {
     return EvaluationLog(path(), BestEvaluation(validation_loss, patience));
   }
   void take(EvaluationLog& log, const std::vector<EvaluationRow>& rows) const {
-    log.judge(rows);
+    log.update_best(rows);
     log.write(rows);
   }
   [[nodiscard]] std::string save(EvaluationLog& log) {

@@ -57,7 +57,7 @@ struct WatchedRun {
   std::vector<RunEvent> found;
 };
 
-const std::vector<std::pair<std::string, std::uint64_t>> places{
+const std::vector<std::pair<std::string, std::uint64_t>> faults{
     {"hidden1", 3}, {"hidden2", 8}, {"hidden1", 21}, {"hidden2", 40}};
 
 TEST(HealthFaults, ASoundRunHasNone) {
@@ -77,7 +77,7 @@ TEST(HealthFaults, FrozenParametersHaveNone) {
 }
 
 TEST(HealthFaults, GradientsThatVanishBehindSmallWeights) {
-  for (const auto& [layer, step] : places) {
+  for (const auto& [layer, step] : faults) {
     WatchedRun watched(watched_options(DType::fp32));
     watched.step_to(step - 1);
     // What lies behind these weights has no gradient: the layer's own input is the next one's concern.
@@ -93,7 +93,7 @@ TEST(HealthFaults, GradientsThatVanishBehindSmallWeights) {
 }
 
 TEST(HealthFaults, GradientsThatExplode) {
-  for (const auto& [layer, step] : places) {
+  for (const auto& [layer, step] : faults) {
     WatchedRun watched(watched_options());
     watched.step_to(step - 1);
     EXPECT_TRUE(watched.found.empty());
@@ -104,7 +104,7 @@ TEST(HealthFaults, GradientsThatExplode) {
 }
 
 TEST(HealthFaults, ALayerThatDies) {
-  for (const auto& [layer, step] : places) {
+  for (const auto& [layer, step] : faults) {
     WatchedRun watched(watched_options());
     watched.step_to(step - 1);
     watched.change(layer + "/bias", 0, -1e4f);

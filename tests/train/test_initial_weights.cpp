@@ -22,7 +22,7 @@ namespace mylos::initial_weights_test {
 
 using namespace testing_support;  // NOLINT
 
-/// A number for each place that no two parameters share, some that 16 bits do not hold.
+/// A number for each element that no two parameters share, some that 16 bits do not hold.
 float number_at(const std::string& path, std::int64_t element) {
   return static_cast<float>(path.size() % 7 + 1) + static_cast<float>(element) * 0.001953125f + 1e-4f;
 }
@@ -63,7 +63,7 @@ void write_tensors(RankGroup& ranks, const std::string& path, const Options& opt
 }
 
 /// What this rank holds of each parameter, as float.
-std::map<std::string, std::vector<float>> held_of(const Trainer& trainer) {
+std::map<std::string, std::vector<float>> local_weights_of(const Trainer& trainer) {
   std::map<std::string, std::vector<float>> held;
   const ParameterStore& parameters = trainer.model().parameters();
   for (std::size_t i = 0; i < parameters.layout().slots.size(); ++i) {
@@ -101,12 +101,12 @@ TEST_P(InitialWeightsOf, ComeToEveryRankWhateverItHolds) {
         const std::vector<float> weights = test::values_of(parameters.compute_weight(slot));
         for (std::size_t k = 0; k < expected.size(); ++k)
           ASSERT_EQ(weights[k], test::rounded_to(slot.spec.type, expected[k])) << slot.path();
-        const HeldPart held = parameters.held_master(i);
-        if (held.values.empty()) continue;
-        const std::vector<float> values = test::values_of(held.values);
+        const HeldPart local = parameters.held_master(i);
+        if (local.values.empty()) continue;
+        const std::vector<float> values = test::values_of(local.values);
         for (std::size_t k = 0; k < values.size(); ++k) {
-          const float exact = expected[static_cast<std::size_t>(held.first) + k];
-          ASSERT_EQ(values[k], test::rounded_to(held.values.type(), exact)) << slot.path();
+          const float exact = expected[static_cast<std::size_t>(local.first) + k];
+          ASSERT_EQ(values[k], test::rounded_to(local.values.type(), exact)) << slot.path();
         }
       }
       EXPECT_EQ(run.step().step, 1u);
@@ -130,14 +130,14 @@ TEST_P(InitialWeightsOf, OfACheckpointAreThoseOfTheNetworkThatWroteIt) {
   EXPECT_EQ(initial.lines(2).front(),
             "run.initial: 6 of 6 parameters from " + path + " (checkpoint of step 3)");
   initial.load(*target.trainer);
-  EXPECT_EQ(held_of(*target.trainer), held_of(*source.trainer));
+  EXPECT_EQ(local_weights_of(*target.trainer), local_weights_of(*source.trainer));
   const Optimizer& optimizer = target.trainer->optimizer();
   const std::vector<ParameterSlot>& slots = target.trainer->model().parameters().layout().slots;
-  const auto held = held_of(*target.trainer);
+  const auto local = local_weights_of(*target.trainer);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const HeldPart average = optimizer.average(i);
     if (average.values.empty()) continue;
-    EXPECT_EQ(test::values_of(average.values), held.at(slots[i].path())) << "the average begins there too";
+    EXPECT_EQ(test::values_of(average.values), local.at(slots[i].path())) << "the average begins there too";
   }
   EXPECT_EQ(target.trainer->read_state().step, 0u);
 }

@@ -53,9 +53,9 @@ TEST_P(Statement, AccountsForEveryAllocationOfATrainer) {
           const MemoryPlan plan = plan_memory(world.problem(plenty));
           const auto trainer = world.trainer(plan);
           EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-              << testing::PrintToString(AllocationsByLabel::held);
-          EXPECT_EQ(AllocationsByLabel::held["activations"], plan.arena_bytes());
-          EXPECT_EQ(AllocationsByLabel::held["slices of gradients"] > 0,
+              << testing::PrintToString(AllocationsByLabel::live);
+          EXPECT_EQ(AllocationsByLabel::live["activations"], plan.arena_bytes());
+          EXPECT_EQ(AllocationsByLabel::live["slices of gradients"] > 0,
                     is_gpt && shard == Shard::gradients && world.communicator->size() > 1);
         }
       }
@@ -75,7 +75,7 @@ TEST_P(Statement, CountsTheWeightsOfClassesThatATrainerHoldsFromItsStartOn) {
   const MemoryPlan plan = plan_memory(world.problem(plenty));
   const auto trainer = world.trainer(plan);
   EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-      << testing::PrintToString(AllocationsByLabel::held);
+      << testing::PrintToString(AllocationsByLabel::live);
 }
 
 TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
@@ -88,7 +88,7 @@ TEST_P(Statement, KnowsTheBucketsOfASizeThatTheNetworkGives) {
     const MemoryPlan plan = plan_memory(world.problem(plenty));
     const auto trainer = world.trainer(plan);
     EXPECT_EQ(AllocationsByLabel::total(), stated(plan.statement) + plan.arena_bytes())
-        << testing::PrintToString(AllocationsByLabel::held);
+        << testing::PrintToString(AllocationsByLabel::live);
     const ParameterLayout& layout = trainer->model().parameters().layout();
     EXPECT_EQ(plan.statement.bucket_bytes, layout.bucket_bytes);
     EXPECT_EQ(plan.statement.buckets, layout.buckets.size());
@@ -145,8 +145,8 @@ TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
       // Of 12 bytes in the file, with Adam, memory holds 10 without masters.
       const auto in_file = static_cast<std::size_t>(plan.statement.checkpoint_bytes);
       const std::size_t state = masters == MasterWeights::none ? in_file / 12 * 10 : in_file;
-      EXPECT_GE(plan.statement.held_state_bytes, state / static_cast<std::size_t>(shard_owners));
-      EXPECT_LE(plan.statement.held_state_bytes, shard_owners == 1 ? state : state / 2 + 4096);
+      EXPECT_GE(plan.statement.local_state_bytes, state / static_cast<std::size_t>(shard_owners));
+      EXPECT_LE(plan.statement.local_state_bytes, shard_owners == 1 ? state : state / 2 + 4096);
     }
   }
 }
@@ -166,8 +166,8 @@ TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {
   const std::size_t count = (16 * 16 + 32 + share - 1) / share * share;  // weights and biases, padded
   const std::size_t travelling = GetParam() == DType::bf16 ? 2 : 4;      // bytes of an element
   const std::size_t window = ranks == 1 ? 0 : buckets_in_flight * count * travelling;
-  EXPECT_EQ(AllocationsByLabel::held["communication staging"], window);
-  EXPECT_EQ(AllocationsByLabel::held["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
+  EXPECT_EQ(AllocationsByLabel::live["communication staging"], window);
+  EXPECT_EQ(AllocationsByLabel::live["gradients on the wire"], GetParam() == DType::fp16 ? window : 0);
 }
 
 TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
@@ -206,17 +206,17 @@ TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
   options.checkpoint.background = false;  // its copy would be the first to go
   const World world(options);
   MemoryProblem problem = world.problem(plenty);
-  problem.place.process_bytes = std::size_t{40} << 20;
+  problem.processes.process_bytes = std::size_t{40} << 20;
   const MemoryPlan plan = plan_memory(problem);
   const StoredPlan stored = parse_plan(plan_json(plan), "it");
   problem.budget = plan.rank_bytes();
   if constexpr (!memory_is_host) return;  // the process does not count against a device's budget
 
-  problem.place.process_bytes += start_spread;
-  problem.place.process_bytes += start_spread;
+  problem.processes.process_bytes += start_spread;
+  problem.processes.process_bytes += start_spread;
   EXPECT_EQ(plan_again(problem, stored, "it").rank_bytes(), problem.budget);
   EXPECT_EQ(plan_again(problem, stored, "it").plan.schedule, plan.plan.schedule);
-  problem.place.process_bytes += 1;
+  problem.processes.process_bytes += 1;
   EXPECT_TRUE(test::refuses(errors::does_not_fit, {"it", "memory.budget"},
                             [&] { static_cast<void>(plan_again(problem, stored, "it")); }));
 }
@@ -225,11 +225,11 @@ TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
   if constexpr (!memory_is_host) return;
   const World world(small_gpt(DType::bf16));
   MemoryProblem problem = world.problem(plenty);
-  problem.place.process_bytes = std::size_t{40} << 20;
+  problem.processes.process_bytes = std::size_t{40} << 20;
   const MemoryPlan plan = plan_memory(problem);
   problem.budget = plan.statement.fixed_bytes() + smallest_plan(plan.statement.cost).placement.bytes;
   EXPECT_NO_THROW(static_cast<void>(plan_memory(problem)));
-  problem.place.process_bytes += start_spread;
+  problem.processes.process_bytes += start_spread;
   EXPECT_TRUE(test::refuses(errors::does_not_fit, {"memory.budget"},
                             [&] { static_cast<void>(plan_memory(problem)); }));
   problem.starts = true;

@@ -100,7 +100,7 @@ std::string reproducible_refusal(std::int64_t batch, std::int64_t micro_batch, i
   const World world(options);
   MemoryProblem problem{.network = plan_network(options, 0, ranks),
                         .engines = *world.engines,
-                        .place = {ranks, 0},
+                        .processes = {ranks, 0},
                         .budget = plenty};
   const MemoryStatement statement = plan_memory(problem).statement;
   problem.budget = statement.fixed_bytes() + smallest_plan(statement.cost).placement.bytes / 10 * 9;

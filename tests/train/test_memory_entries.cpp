@@ -63,7 +63,7 @@ class Entries : public testing::TestWithParam<MemoryCase> {
     const Options& options = GetParam().options;
     if (!allows_ranks(options, options.data.micro_batch, world_.communicator->size()))
       GTEST_SKIP() << "reproducible on " << world_.communicator->size() << " ranks";
-    if (cuts_gradients_too_early(options, world_.communicator->size())) GTEST_SKIP();
+    if (shards_accumulated_gradients(options, world_.communicator->size())) GTEST_SKIP();
   }
 
   const AllocationsByLabel allocations_;  // those of the communicator too
@@ -79,7 +79,7 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
   const MemoryPlan plan = plan_memory(world_.problem(plenty));
   const auto trainer = world_.trainer(plan);
   std::map<std::string, std::size_t> held;
-  for (const auto& [label, bytes] : AllocationsByLabel::held) held[entry_of(label)] += bytes;
+  for (const auto& [label, bytes] : AllocationsByLabel::live) held[entry_of(label)] += bytes;
   EXPECT_EQ(held["activations"], plan.arena_bytes());
   for (const std::string name :
        {"master weights", "compute weights", "gradients", "slices of gradients", "optimizer moments",
@@ -100,7 +100,7 @@ TEST(EntriesOfATrainer, HaveTheGradientsOfItsInputIfTheyAreWanted) {
     const Trainer trainer(problem.network, *world.engines, *world.communicator, 1);
     const std::size_t bytes = stated(state_memory(problem), "input gradients");
     EXPECT_GT(bytes, 0u);
-    EXPECT_EQ(AllocationsByLabel::held["input gradients"], bytes);
+    EXPECT_EQ(AllocationsByLabel::live["input gradients"], bytes);
   }
 }
 
@@ -142,13 +142,13 @@ TEST_P(Entries, OfHealthRowsAreWhatTheTailTakes) {
   if (bytes == 0) return;
   const auto trainer = world_.trainer(plan);
   const std::size_t parameters = trainer->model().parameters().layout().slots.size();
-  const long before = held_bytes();
+  const long before = allocated_bytes();
   HealthRows rows("", std::vector<std::string>(parameters, "p"));
   for (std::uint64_t step = 1; step <= 2 * HealthRows::tail_length; ++step)
     rows.add({step, std::vector<ParameterHealth>(parameters)});
   CheckpointState state;
   rows.save(state);
-  const auto held = static_cast<std::size_t>(held_bytes() - before);
+  const auto held = static_cast<std::size_t>(allocated_bytes() - before);
   EXPECT_GE(held, bytes * 9 / 10);
   EXPECT_LE(held, bytes * 3 / 2 + 65536) << "vectors that grow have room for more";
 }

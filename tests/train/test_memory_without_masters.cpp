@@ -11,7 +11,8 @@ using namespace testing_support;  // NOLINT
 
 MemoryStatement statement_of(const Options& options, int ranks) {
   const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
-  return state_memory({.network = plan_network(options, 0, ranks), .engines = *engines, .place = {ranks, 0}});
+  return state_memory(
+      {.network = plan_network(options, 0, ranks), .engines = *engines, .processes = {ranks, 0}});
 }
 
 /// Of so many columns, four slices need no padding, on hosts and on devices.
@@ -42,7 +43,7 @@ TEST(MemoryWithoutMasters, IsFourBytesLessForEach16BitWeight) {
         EXPECT_GE(without.saved_by_masters, 4 * weights);
         EXPECT_LE(without.saved_by_masters, 4 * (weights + padding));
         EXPECT_EQ(without.checkpoint_bytes, with.checkpoint_bytes) << "floats in the file all the same";
-        EXPECT_EQ(with.held_state_bytes - without.held_state_bytes, 2 * weights) << "of the copy for it";
+        EXPECT_EQ(with.local_state_bytes - without.local_state_bytes, 2 * weights) << "of the copy for it";
       }
     }
   }

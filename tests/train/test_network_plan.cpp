@@ -123,7 +123,7 @@ TEST(NetworkPlan, StatesTheMemoryOfTheLargestShareOnAnyRank) {
   const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   const auto statement_on = [&](int rank) {
     return text_of(
-        state_memory({.network = plan_network(options, rank, 3), .engines = *engines, .place = {3, 0}}));
+        state_memory({.network = plan_network(options, rank, 3), .engines = *engines, .processes = {3, 0}}));
   };
   EXPECT_EQ(statement_on(2), statement_on(0));
   options.data.batch = 13;  // 5, 4 and 4: three micro-batches, and two

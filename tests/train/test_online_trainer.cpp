@@ -9,7 +9,6 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "support/allocation_counter.hpp"
 #include "support/device_views.hpp"
 #include "train/allocations.hpp"
 #include "train/engines.hpp"
@@ -119,23 +118,12 @@ TEST(OnlineTrainer, WhatDoesNotFitOnOneRankIsAnErrorOnAllAndTrainingGoesOn) {
   EXPECT_TRUE(next.updated);
 }
 
-Options batch_normalised(NormOver over) {
-  Options options = online_options();
-  options.model.type = ModelType::chain;
-  options.model.hidden.clear();
-  options.model.activation = Options().model.activation;
-  options.model.chain = {{.kind = kinds::Dense{}, .name = "first", .outputs = 8}, {.kind = kinds::Dense{}}};
-  options.model.chain[0].norm = NormType::batchnorm;
-  options.model.chain[0].norm_over = over;
-  return options;
-}
-
 TEST(OnlineTrainer, ASampleAloneIsTooFewForBatchNormalisation) {
   const int rank = rank_of(MPI_COMM_WORLD);
   const int ranks = size_of(MPI_COMM_WORLD);
   const Samples many(0, 0, 4), one(0, 0, 1), none(0, 0, 0);
   for (const NormOver over : {NormOver::micro_batch, NormOver::ranks}) {
-    OnlineTrainer online(batch_normalised(over), MPI_COMM_WORLD);
+    OnlineTrainer online(batch_normalised_options(over), MPI_COMM_WORLD);
     online.step(many.inputs, many.targets);
     const std::vector<float> before = masters_of(online);
     const auto refused = [&](const Samples& own, std::string_view number) {
@@ -314,13 +302,7 @@ TEST(OnlineTrainer, AStepAndAnInferenceAllocateNothing) {
     online.step(fewer.inputs, fewer.targets);
     online.infer(samples.inputs, predictions);
   };
-  work();
-  const long before = testing_support::allocations();
-  for (int i = 0; i < 5; ++i) work();
-  EXPECT_EQ(testing_support::allocations(), before) << "calls of operator new";
-  const testing_support::AllocationsByLabel of_kokkos;
-  work();
-  EXPECT_EQ(testing_support::AllocationsByLabel::peak(), 0u);
+  testing_support::expect_no_allocations(work);
 }
 
 }  // namespace mylos::online_trainer_test

@@ -2,7 +2,6 @@
 #include <functional>
 #include <limits>
 
-#include "support/allocation_counter.hpp"
 #include "train/allocations.hpp"
 #include "train/engines.hpp"
 #include "train/own_loss.hpp"
@@ -173,13 +172,7 @@ TEST(OwnLoss, PassesAllocateNothing) {
     }
     online.apply(1e-3);
   };
-  work();
-  const long before = testing_support::allocations();
-  for (int i = 0; i < 5; ++i) work();
-  EXPECT_EQ(testing_support::allocations(), before) << "calls of operator new";
-  const testing_support::AllocationsByLabel of_kokkos;
-  work();
-  EXPECT_EQ(testing_support::AllocationsByLabel::peak(), 0u);
+  testing_support::expect_no_allocations(work);
 }
 
 }  // namespace mylos::own_loss_test

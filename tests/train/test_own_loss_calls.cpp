@@ -130,20 +130,10 @@ TEST(OwnLossCalls, TheCallersLearningRateReplacesTheScheduleForOneStep) {
   EXPECT_EQ(online.apply().lr, static_cast<double>(static_cast<float>(options.optimizer.lr)));
 }
 
-Options normalised_over_ranks() {
-  Options options = online_options();
-  options.model.type = ModelType::chain;
-  options.model.hidden.clear();
-  options.model.activation = Options().model.activation;
-  options.model.chain = {{.kind = kinds::Dense{}, .name = "first", .outputs = 8}, {.kind = kinds::Dense{}}};
-  options.model.chain[0].norm = NormType::batchnorm;
-  options.model.chain[0].norm_over = NormOver::ranks;
-  return options;
-}
-
 TEST(OwnLossCalls, OfNormalisationOverRanksNeedsTheSameCallsOnAllRanks) {
-  OnlineTrainer built_in(normalised_over_ranks(), MPI_COMM_WORLD);
-  OnlineTrainer own(normalised_over_ranks(), MPI_COMM_WORLD, OnlineOptions{.reduction = LossReduction::mean});
+  OnlineTrainer built_in(batch_normalised_options(NormOver::ranks), MPI_COMM_WORLD);
+  OnlineTrainer own(batch_normalised_options(NormOver::ranks), MPI_COMM_WORLD,
+                    OnlineOptions{.reduction = LossReduction::mean});
   const int rank = rank_of(MPI_COMM_WORLD);
   for (std::uint64_t step = 1; step < 20; ++step) {
     if (all_of(size_of(MPI_COMM_WORLD), step).inputs.extent(0) == 1) continue;  // too few to normalise

@@ -102,8 +102,8 @@ TEST_P(AverageOfTypes, ChangesNothingElse) {
 void restore(SmallRun& run, const std::string& file) {
   const CheckpointReader reader(run.communicator->ranks(), file);
   RunState restored;
-  CheckpointState places = full_state(run.trainer->quiesce(), *run.trainer, restored);
-  reader.read(places);
+  CheckpointState state = full_state(run.trainer->quiesce(), *run.trainer, restored);
+  reader.read(state);
   run.trainer->write_state(restored.step);
   run.trainer->refresh_weights();
   run.batches->seek(restored.step.step);

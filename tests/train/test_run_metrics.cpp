@@ -70,25 +70,25 @@ TEST(RunSpeed, OfStepsDoesNotRaiseThePeakOfADeck) {
   EXPECT_DOUBLE_EQ(work.peak_flops, 1e12);
 }
 
-ProductStretches stretches(const std::vector<double>& rates, double length_s) {
-  ProductStretches result;
+RateIntervals intervals(const std::vector<double>& rates, double length_s) {
+  RateIntervals result;
   for (std::size_t i = 0; i < result.size(); ++i)
     result[i] = {rates[i], length_s * static_cast<double>(i + 1)};
   return result;
 }
 
 TEST(BestRate, IsNotHeldBackByANeighbourOfMostStretches) {
-  const std::vector<ProductStretches> alone{stretches({10, 12, 100, 11, 9}, 1)};
+  const std::vector<RateIntervals> alone{intervals({10, 12, 100, 11, 9}, 1)};
   EXPECT_EQ(best_rate(alone), 100);
 }
 
 /// The last two of the second rank: the cores were its own.
 TEST(BestRate, IsOfStretchesInWhichAllRanksWereAtWork) {
-  const std::vector<ProductStretches> ranks{stretches({50, 51, 52, 50, 50}, 1),
-                                            stretches({30, 31, 32, 90, 90}, 1.6)};
+  const std::vector<RateIntervals> ranks{intervals({50, 51, 52, 50, 50}, 1),
+                                         intervals({30, 31, 32, 90, 90}, 1.6)};
   EXPECT_EQ(best_rate(ranks), 52 + 32);
-  const std::vector<ProductStretches> late{stretches({50, 51, 52, 50, 50}, 1),
-                                           stretches({30, 90, 90, 90, 90}, 6)};
+  const std::vector<RateIntervals> late{intervals({50, 51, 52, 50, 50}, 1),
+                                        intervals({30, 90, 90, 90, 90}, 6)};
   EXPECT_EQ(best_rate(late), 52 + 30) << "all it has";
 }
 

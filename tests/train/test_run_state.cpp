@@ -17,7 +17,7 @@ namespace mylos::run_state_test {
 
 using namespace testing_support;  // NOLINT
 
-/// Every member: another one does not compile here, and then wants its place in the checkpoint.
+/// Every member: another one does not compile here, and then requires an entry in the checkpoint.
 std::vector<double> members_of(const ScalerState& state) {
   const auto& [scale, good_steps, hysteresis_left, skipped_in_a_row, steps, overflows, increases, decreases,
                tolerated, recent, since_backoff, applied, norm_sum, reset_step] = state;
@@ -82,8 +82,8 @@ TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
   run_.step();
   write(run_, file_, some_state(), run_.options.precision);
   RunState restored;
-  CheckpointState places = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
-  reader().read(places);
+  CheckpointState state = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
+  reader().read(state);
   EXPECT_EQ(members_of(restored.step.scaler), members_of(some_state()));
   EXPECT_EQ(restored.step.step, 17u);
   EXPECT_EQ(restored.step.updates, 11u);
@@ -99,8 +99,8 @@ TEST_F(RunStateInFile, ACheckpointOfABuildWithoutStatisticsIsTaken) {
             9);
   write_checkpoint_file(run_.communicator->ranks(), file_, {}, of_before);
   RunState restored;
-  CheckpointState places = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
-  reader().read(places);
+  CheckpointState state = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
+  reader().read(state);
   ScalerState expected = some_state();
   expected.recent = {};
   expected.since_backoff = expected.applied = expected.reset_step = 0;

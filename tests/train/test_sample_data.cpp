@@ -1,4 +1,4 @@
-// Data of a run that must mean the same: classes, grids, and targets that can be judged.
+// Data of a run that must mean the same: classes, grids, and targets that can be evaluated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class SampleDataTest : public testing::Test {
     open(options);
   }
   static void open(const Options& options) {
-    static_cast<void>(open_run_data(options, Answers::needed,
+    static_cast<void>(open_run_data(options, GroundTruth::required,
                                     {{"checkpoint.keep_best", "deck.toml:9"}, {"data.test", "deck.toml:3"}}));
   }
   template <class... Arguments>

@@ -40,7 +40,7 @@ void expect_plan_of_its_text(const World& world, MemoryProblem problem) {
 
 MemoryProblem starting(const World& world, std::size_t budget) {
   MemoryProblem problem = world.problem(budget);
-  problem.place.process_bytes = std::size_t{40} << 20;
+  problem.processes.process_bytes = std::size_t{40} << 20;
   problem.starts = true;
   return problem;
 }
@@ -68,7 +68,7 @@ TEST(SharedPlan, TakesNoMoreOfTheReserveThanItsTextDoes) {
   const std::size_t least = min_budget(plan_memory(starting(world, plenty)));
   for (const std::size_t excess : {std::size_t{1}, start_spread / 2, start_spread}) {
     MemoryProblem problem = starting(world, least);
-    problem.place.process_bytes += excess;
+    problem.processes.process_bytes += excess;
     expect_plan_of_its_text(world, problem);
   }
 }

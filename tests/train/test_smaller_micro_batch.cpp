@@ -36,7 +36,7 @@ struct Wide {
   }
   [[nodiscard]] NetworkPlan network() const { return plan_network(options, 0, ranks); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.network = network(), .engines = *engines, .place = {ranks, 0}, .budget = budget};
+    return {.network = network(), .engines = *engines, .processes = {ranks, 0}, .budget = budget};
   }
   [[nodiscard]] std::int64_t share() const { return batch_share(options.data.batch, 0, ranks).count; }
   /// Of a run with this micro-batch, the smallest budget that it starts with, to 64 KiB.

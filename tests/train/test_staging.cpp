@@ -21,7 +21,7 @@ TEST(Staging, BringsInputsAnswersAndTheFirstSamplesPlace) {
   const std::vector<float> inputs{1, 2, 3, 4};
   const std::vector<float> targets{5, 6, 7, 8, 9, 10};
   const Staging staging(chain, 4);
-  // The place in the global batch: dropout's random numbers are those of the sample, not of its row here.
+  // The index in the global batch: dropout's random numbers are those of the sample, not of its row here.
   const MicroBatch staged = staging.stage(
       Execution(),
       {.inputs = inputs.data(), .targets = targets.data(), .samples = 2, .rows = 2, .first_sample = 34});
@@ -41,8 +41,8 @@ class CountingReader final : public BatchReader {
   const Batch& next() override {
     EXPECT_EQ(kept_, given_) << "a batch was not kept until it is read";
     ++given_;
-    const Buffer& buffer = buffers_[place()];
-    read_[place()].wait();
+    const Buffer& buffer = buffers_[slot()];
+    read_[slot()].wait();
     for (std::size_t i = 0; i < buffer.size(); ++i) buffer(i) = static_cast<float>(number_);
     batch_ = {.inputs = buffer.data(),
               .targets = buffer.data(),
@@ -53,7 +53,7 @@ class CountingReader final : public BatchReader {
   }
   void keep_until_read(const Execution& copies) override {
     ++kept_;
-    read_[1 - place()].record(copies);  // next() has counted on
+    read_[1 - slot()].record(copies);  // next() has counted on
   }
   void seek(std::int64_t position) override {
     for (const DeviceEvent& event : read_) event.wait();
@@ -62,7 +62,7 @@ class CountingReader final : public BatchReader {
   }
 
  private:
-  [[nodiscard]] std::size_t place() const { return static_cast<std::size_t>(number_ % 2); }
+  [[nodiscard]] std::size_t slot() const { return static_cast<std::size_t>(number_ % 2); }
 
   using Buffer = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
   static std::size_t size(std::int64_t values) { return static_cast<std::size_t>(values); }

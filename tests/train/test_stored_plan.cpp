@@ -15,7 +15,7 @@
 
 namespace mylos::stored_plan_test {
 
-std::string text_of(const ChainCost& cost, const Plan& plan, const ProductEngines& engines = {}) {
+std::string text_of(const ChainCost& cost, const Plan& plan, const PlannedEngines& engines = {}) {
   MemoryPlan memory{.statement = {}, .plan = plan, .engines = engines};
   memory.statement.cost = cost;
   return plan_json(memory);
@@ -106,30 +106,30 @@ TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
   expect_refused(with("\"operations\": [", "\"operations\": {}, \"other\": ["), "operations");
 }
 
-TEST_F(PlanText, KeepsWhatComputesEachProduct) {
-  ProductEngines engines{.instructions = "avx2, oneDNN's AVX2", .products = {}, .threads = 3};
+TEST_F(PlanText, KeepsTheEngineOfEachGemm) {
+  PlannedEngines engines{.instructions = "avx2, oneDNN's AVX2", .gemms = {}, .threads = 3};
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
-    engines.products.push_back({linear_output(7, 5, 3, type), "tiles"});
-    engines.products.push_back({linear_input_gradient(7, 5, 3, type), "onednn"});
-    engines.products.push_back({linear_weight_gradient(7, 5, 3, type, DType::fp32), "kokkos"});
-    engines.products.push_back({linear_output(8, 5, 3, type), "cublaslt/130002/66.24.1.0.0.0.36.0.2"});
-    engines.products.push_back({linear_output(9, 5, 3, type), "hipblaslt/100202/1234"});
+    engines.gemms.push_back({linear_output(7, 5, 3, type), "tiles"});
+    engines.gemms.push_back({linear_input_gradient(7, 5, 3, type), "onednn"});
+    engines.gemms.push_back({linear_weight_gradient(7, 5, 3, type, DType::fp32), "kokkos"});
+    engines.gemms.push_back({linear_output(8, 5, 3, type), "cublaslt/130002/66.24.1.0.0.0.36.0.2"});
+    engines.gemms.push_back({linear_output(9, 5, 3, type), "hipblaslt/100202/1234"});
   }
-  const ProductEngines read =
+  const PlannedEngines read =
       parse_plan(text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
   EXPECT_EQ(read.instructions, engines.instructions);
   EXPECT_EQ(read.threads, 3);
-  ASSERT_EQ(read.products.size(), engines.products.size());
-  for (std::size_t i = 0; i < read.products.size(); ++i) {
-    EXPECT_TRUE(same_product(read.products[i].problem, engines.products[i].problem)) << i;
-    EXPECT_EQ(read.products[i].engine, engines.products[i].engine) << i;
+  ASSERT_EQ(read.gemms.size(), engines.gemms.size());
+  for (std::size_t i = 0; i < read.gemms.size(); ++i) {
+    EXPECT_TRUE(same_product(read.gemms[i].problem, engines.gemms[i].problem)) << i;
+    EXPECT_EQ(read.gemms[i].engine, engines.gemms[i].engine) << i;
   }
-  EXPECT_TRUE(parse_plan(text_, "p").engines.products.empty()) << "plans of earlier versions do not say";
+  EXPECT_TRUE(parse_plan(text_, "p").engines.gemms.empty()) << "plans of earlier versions do not say";
 }
 
-TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
-  const ProductEngines engines{
-      .instructions = "avx2", .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}, .threads = 2};
+TEST_F(PlanText, IsRefusedWhereItsGemmsAreHostile) {
+  const PlannedEngines engines{
+      .instructions = "avx2", .gemms = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}, .threads = 2};
   text_ = text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
   for (const char* engine :
        {"tile", "cublaslt/130002/66;24", "cublaslt/\\u0007", "hipblaslt/1;2", "rocblas/1/2"}) {

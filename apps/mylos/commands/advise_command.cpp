@@ -47,7 +47,7 @@ struct Subject {
     Options options = deck.options;
     engines = make_agreed_engines(options.kernels, ranks, output.line);
     run_on_all(ranks, [&] {
-      data = open_run_data(options, Answers::needed, deck.places);
+      data = open_run_data(options, GroundTruth::required, deck.places);
       complete(options, *data);
       static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
     });

@@ -18,16 +18,16 @@ namespace mylos::app {
 inline constexpr std::int64_t bytes_of_piece = std::int64_t{1} << 20;
 
 /// Processes `rows` rows of `columns` numbers. read(first_row, count, destination) reads some rows and
-/// judge(span of T) computes a result; several threads call both at the same time. take(result) is called in
-/// the order of the pieces. If several pieces throw, the exception of the first piece is rethrown.
-template <class T, class Read, class Judge, class Take>
+/// compute(span of T) computes a result; several threads call both at the same time. take(result) is called
+/// in the order of the pieces. If several pieces throw, the exception of the first piece is rethrown.
+template <class T, class Read, class Compute, class Take>
 void for_each_piece(std::int64_t rows, std::int64_t columns, int threads, const Read& read,
-                    const Judge& judge, const Take& take) {
+                    const Compute& compute, const Take& take) {
   if (rows == 0 || columns == 0) return;
   const auto row_bytes = columns * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t most = std::min(rows, std::max<std::int64_t>(1, bytes_of_piece / row_bytes));
   const std::int64_t pieces = (rows + most - 1) / most;
-  using Result = decltype(judge(std::span<const T>()));
+  using Result = decltype(compute(std::span<const T>()));
   std::atomic<std::int64_t> next = 0;
   std::mutex mutex;  // of what follows
   std::int64_t taken = 0;
@@ -40,7 +40,7 @@ void for_each_piece(std::int64_t rows, std::int64_t columns, int threads, const 
       try {
         const std::int64_t count = std::min(most, rows - piece * most);
         read(piece * most, count, values.data());
-        Result result = judge(std::span<const T>(values.data(), static_cast<std::size_t>(count * columns)));
+        Result result = compute(std::span<const T>(values.data(), static_cast<std::size_t>(count * columns)));
         const std::lock_guard lock(mutex);
         waiting.emplace(piece, std::move(result));
         for (auto first = waiting.begin(); first != waiting.end() && first->first == taken; ++taken) {

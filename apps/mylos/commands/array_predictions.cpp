@@ -89,13 +89,13 @@ class ArrayPredictions final : public PredictionFile {
 
   void write_field(const PredictionArray& array, std::int64_t window, std::vector<float>& field) {
     const std::int64_t trajectory = window / windows_;
-    const std::int64_t place = window % windows_;
+    const std::int64_t window_of_trajectory = window % windows_;
     if (levels_ && array.part != PredictionPart::standard_deviation) {
       newest_.resize(field.size());
-      levels_->read(trajectory, newest_of(place), newest_);
+      levels_->read(trajectory, newest_of(window_of_trajectory), newest_);
       for (std::size_t i = 0; i < field.size(); ++i) field[i] += newest_[i];
     }
-    file_->write(trajectory, place, field, parts_.index_of(array));
+    file_->write(trajectory, window_of_trajectory, field, parts_.index_of(array));
   }
 
   PredictionParts parts_;

@@ -203,7 +203,7 @@ std::string size_line(std::size_t bytes, const std::vector<SumRival>& rivals) {
 
 /// All ranks call this. Of all ranks that share this rank's cores.
 double threads_per_core(RankGroup& ranks) {
-  const CoreShare share = core_share(gather(ranks, place_of_process(ranks, std::nullopt)), ranks.rank());
+  const CoreShare share = core_share(gather(ranks, placement_of_process(ranks, std::nullopt)), ranks.rank());
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
   return static_cast<double>(share.ranks * threads) / share.cores;
 }

@@ -98,7 +98,7 @@ std::vector<std::int64_t> array_lengths(std::int64_t bytes) {
   return lengths;
 }
 
-std::int64_t held_bytes(const std::vector<std::int64_t>& lengths, const RankGroup& ranks, bool sharded) {
+std::int64_t local_bytes(const std::vector<std::int64_t>& lengths, const RankGroup& ranks, bool sharded) {
   std::size_t sum = 0;
   for (const std::int64_t length : lengths)
     sum += aligned_bytes(share_of(length, ranks, sharded).size() * sizeof(float));
@@ -118,7 +118,7 @@ void draw_noise(const Execution& exec, float* values, std::int64_t first, std::i
 
 LargeState make_state(const std::vector<std::int64_t>& lengths, const RankGroup& ranks, bool sharded) {
   LargeState large;
-  large.arena = Arena("state", static_cast<std::size_t>(held_bytes(lengths, ranks, sharded)));
+  large.arena = Arena("state", static_cast<std::size_t>(local_bytes(lengths, ranks, sharded)));
   const Execution exec;
   std::size_t offset = 0;
   for (const std::int64_t length : lengths) {
@@ -183,8 +183,8 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   RankGroup& ranks = ranks_of_start();
   const KokkosRuntime kokkos(0);
   const std::vector<std::int64_t> lengths = array_lengths(parse_bytes(arguments.size).value_or(0));
-  const std::int64_t held = held_bytes(lengths, ranks, arguments.sharded);
-  require_room(ranks, held + static_cast<std::int64_t>(checkpoint_buffer_bytes()),
+  const std::int64_t bytes_of_rank = local_bytes(lengths, ranks, arguments.sharded);
+  require_room(ranks, bytes_of_rank + static_cast<std::int64_t>(checkpoint_buffer_bytes()),
                fmt::format("a state of {}{}", arguments.size,
                            arguments.sharded || ranks.size() == 1 ? "" : ", which every rank holds whole,"));
   std::int64_t bytes = 0;
@@ -223,13 +223,13 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
     });
   }
 
-  const char* held_how = arguments.sharded ? "each holds a slice" : "each holds all";
+  const char* distribution = arguments.sharded ? "each holds a slice" : "each holds all";
   output.line(
       fmt::format("a state of {} in {} arrays of floats; {} rank{}, {}; median of {} rounds\n\n"
                   "  {:<8}{:>12}{:>12}{:>12}{:>10}",
                   format_bytes(bytes), lengths.size(), ranks.size(), ranks.size() == 1 ? "" : "s",
-                  ranks.size() == 1 ? "which holds all" : held_how, arguments.rounds, "", "time", "smallest",
-                  "largest", "GB/s"));
+                  ranks.size() == 1 ? "which holds all" : distribution, arguments.rounds, "", "time",
+                  "smallest", "largest", "GB/s"));
   const int on_node = ranks.ranks_on_node();
   for (const Operation& operation : {writing, reading, removing}) {
     output.line(operation_line(operation, bytes));

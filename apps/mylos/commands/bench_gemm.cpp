@@ -21,7 +21,7 @@
 #include "mylos/base/numbers/number_text.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/options.hpp"
-#include "mylos/kernels/gemm/layer_products.hpp"
+#include "mylos/kernels/gemm/layer_gemms.hpp"
 #include "mylos/kernels/launch/noise.hpp"
 #include "tables/bench_report.hpp"
 
@@ -69,7 +69,7 @@ std::vector<LayerShape> shapes_of(const std::vector<std::string>& texts) {
 struct EngineRival {
   std::unique_ptr<GemmEngine> engine;
   int repetitions = 1;
-  std::vector<double> times = {};  // milliseconds of one product, a value per round
+  std::vector<double> times = {};  // milliseconds of one GEMM, a value per round
 };
 
 std::vector<EngineRival> engine_rivals(const std::vector<std::string>& names,
@@ -88,41 +88,41 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
 }
 
 /// A, B, C and a workspace for every compared engine, one after the other in memory.
-struct OperandPlaces {
+struct OperandOffsets {
   std::size_t b = 0;
   std::size_t c = 0;
   std::size_t workspace = 0;
   std::size_t end = 0;
 };
 
-OperandPlaces places_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
-  OperandPlaces places;
-  places.b = matrix_bytes(problem.m, problem.k, problem.a);
-  places.c = places.b + matrix_bytes(problem.k, problem.n, problem.b);
-  places.workspace = places.c + matrix_bytes(problem.m, problem.n, problem.c);
-  places.end = places.workspace;
+OperandOffsets offsets_of(const GemmProblem& problem, const std::vector<EngineRival>& rivals) {
+  OperandOffsets offsets;
+  offsets.b = matrix_bytes(problem.m, problem.k, problem.a);
+  offsets.c = offsets.b + matrix_bytes(problem.k, problem.n, problem.b);
+  offsets.workspace = offsets.c + matrix_bytes(problem.m, problem.n, problem.c);
+  offsets.end = offsets.workspace;
   for (const EngineRival& rival : rivals)
-    places.end = std::max(places.end, places.workspace + rival.engine->workspace_bytes(problem));
-  return places;
+    offsets.end = std::max(offsets.end, offsets.workspace + rival.engine->workspace_bytes(problem));
+  return offsets;
 }
 
 class GemmBench {
  public:
-  explicit GemmBench(std::size_t bytes) : arena_("products", bytes) {}
+  explicit GemmBench(std::size_t bytes) : arena_("GEMMs", bytes) {}
 
   void measure(std::vector<EngineRival>& rivals, const GemmProblem& problem, int rounds) {
-    const OperandPlaces places = places_of(problem, rivals);
+    const OperandOffsets offsets = offsets_of(problem, rivals);
     fill_with_noise(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k));
-    fill_with_noise(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n));
+    fill_with_noise(exec_, arena_.tensor(offsets.b, problem.b, 1, problem.k * problem.n));
     // As in a step, the host waits for a device only after the last GEMM.
     const auto milliseconds_of = [&](EngineRival& rival, int times) {
       return milliseconds([&] {
         for (int i = 0; i < times; ++i) {
           rival.engine->run(exec_, problem,
-                            {arena_.data(), arena_.data() + places.b, arena_.data() + places.c},
-                            arena_.data() + places.workspace);
+                            {arena_.data(), arena_.data() + offsets.b, arena_.data() + offsets.c},
+                            arena_.data() + offsets.workspace);
         }
-        exec_.fence("measured product");
+        exec_.fence("measured GEMM");
       });
     };
     for (EngineRival& rival : rivals) {
@@ -148,8 +148,8 @@ std::string rate_cell(const EngineRival& rival, const GemmProblem& problem) {
   return fmt::format("{:.1f}", 1e-6 * flops_of(problem) / median(rival.times));
 }
 
-std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct& product) {
-  const GemmProblem& problem = product.problem;
+std::vector<std::string> rate_cells(const EngineRival& rival, const NamedGemm& gemm) {
+  const GemmProblem& problem = gemm.problem;
   const auto [smallest, largest] = std::minmax_element(rival.times.begin(), rival.times.end());
   std::vector<std::string> cells{"gemm",
                                  code_version(),
@@ -157,7 +157,7 @@ std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct
                                  std::string(rival.engine->name()),
                                  std::string(rival.engine->engine_of(problem)),
                                  std::string(name_of(problem.a)),
-                                 product.name,
+                                 gemm.name,
                                  fmt::format("{:.0f}", flops_of(problem))};
   for (const double time : {median(rival.times), *smallest, *largest})
     cells.push_back(fmt::format("{:.9f}", 1e-3 * time));
@@ -177,11 +177,11 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
   std::size_t bytes = 0;
   for (const std::string& type : arguments.types) {
     for (const LayerShape& shape : shapes) {
-      for (const NamedProduct& product : products_of_layer(shape, type_named(type)))
-        bytes = std::max(bytes, places_of(product.problem, rivals).end);
+      for (const NamedGemm& gemm : gemms_of_layer(shape, type_named(type)))
+        bytes = std::max(bytes, offsets_of(gemm.problem, rivals).end);
     }
   }
-  require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest product");
+  require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest GEMM");
   require_replaceable(arguments.csv, OutputKind::other);
   BenchFile file(ranks, arguments.csv,
                  {"benchmark", "mylos", "threads", "engine", "computed_by", "type", "product", "flops",
@@ -198,14 +198,14 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
     for (const EngineRival& rival : rivals) head += fmt::format("{:>12}", rival.engine->name());
     output.line(head);
     for (const LayerShape& shape : shapes) {
-      for (const NamedProduct& product : products_of_layer(shape, type_named(type))) {
-        bench.measure(rivals, product.problem, arguments.rounds);
-        const std::string::size_type slash = product.name.find('/');
+      for (const NamedGemm& gemm : gemms_of_layer(shape, type_named(type))) {
+        bench.measure(rivals, gemm.problem, arguments.rounds);
+        const std::string::size_type slash = gemm.name.find('/');
         std::string line =
-            fmt::format("  {:<6}{:<22}", product.name.substr(0, slash), product.name.substr(slash + 1));
+            fmt::format("  {:<6}{:<22}", gemm.name.substr(0, slash), gemm.name.substr(slash + 1));
         for (const EngineRival& rival : rivals) {
-          line += fmt::format("{:>12}", rate_cell(rival, product.problem));
-          file.add(rate_cells(rival, product));
+          line += fmt::format("{:>12}", rate_cell(rival, gemm.problem));
+          file.add(rate_cells(rival, gemm));
         }
         output.line(line);
       }

@@ -137,8 +137,8 @@ ConformalScores scores_of(const OpenModel& open, EvaluationPass& pass) {
         deviations.resize(numbers);
         copy_deviations(step, context.model, batch.samples, deviations);
       }
-      scores.add(judge_rows(shape, open.network().training.normalizer.targets, outputs, deviations,
-                            {batch.targets, numbers}));
+      scores.add(make_evaluated_rows(shape, open.network().training.normalizer.targets, outputs, deviations,
+                                     {batch.targets, numbers}));
     };
     pass.rewind();
     while (run_next_batch(context, staging, pass, take)) {

@@ -66,9 +66,9 @@ Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data
   options.data.test.clear();
   options.data.augment = {};
   options.checkpoint.keep_best.clear();
-  const std::unique_ptr<RunData> training = open_run_data(options, Answers::optional, deck.places);
+  const std::unique_ptr<RunData> training = open_run_data(options, GroundTruth::optional, deck.places);
   const Dataset known(prepared_files(options.data.train).front(),
-                      Answers::optional);  // whose sizes are compared
+                      GroundTruth::optional);  // whose sizes are compared
   if (options.model.type == ModelType::gpt || known.features() != data.features()) {
     fail_input(errors::data_mismatch, "{}: has {} features per sample, {} of {} has {}", data.path(),
                data.features(), known.path(), deck_file, known.features());
@@ -206,7 +206,7 @@ ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
   if (is_checkpoint) {
     file = check_checkpoint(ranks, path);
   } else {
-    Dataset data(path, Answers::optional);
+    Dataset data(path, GroundTruth::optional);
     if (!arguments.deck.empty()) scaling = scaling_of(ranks, arguments.deck, data);
     file = check_dataset(data, scaling);
   }

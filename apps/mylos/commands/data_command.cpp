@@ -95,8 +95,8 @@ std::string arrays_of(const ArrayStore& store) {
 std::string arrays_of(const Dataset& store) {
   const hdf5::File file = hdf5::File::open(store.path());
   std::vector<ArrayRow> rows;
-  const std::string answers = std::string("/") + name_of_answers(store.task());
-  for (const std::string& path : {std::string("/inputs"), answers}) {
+  const std::string truth = std::string("/") + name_of_truth(store.task());
+  for (const std::string& path : {std::string("/inputs"), truth}) {
     if (!file.exists(path)) continue;
     const hdf5::Array array(file, path);
     ArrayRow row = row_of({path, {}, array.facts()}, {});
@@ -126,7 +126,7 @@ std::string sizes_of(const SampleStore& store, const std::vector<std::int64_t>& 
   if (store.task() == Task::classification) text += fmt::format(", 1 of {} classes", store.outputs());
   if (store.task() == Task::regression) text += fmt::format(", {} targets", store.outputs());
   return text + fmt::format("; {} a sample as it is read",
-                            format_bytes(store.shape().input_bytes() + store.shape().answer_bytes()));
+                            format_bytes(store.shape().input_bytes() + store.shape().truth_bytes()));
 }
 
 /// The statistics of the training samples, by channel on grids.
@@ -192,7 +192,7 @@ class DataDescriptionOf {
     if (train.size() == 1) {
       samples(first, grid);
     } else {
-      samples(ConcatenatedStore(train, options_.data.train.text(), Answers::needed), grid);
+      samples(ConcatenatedStore(train, options_.data.train.text(), GroundTruth::required), grid);
     }
   }
 
@@ -247,7 +247,7 @@ ExitCode data_command(const DataArguments& arguments) {
   const Output output = standard_output(0);
   {
     // Opened as a run opens them, so that what a run would refuse is refused here.
-    const std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, deck.places);
+    const std::unique_ptr<RunData> data = open_run_data(options, GroundTruth::required, deck.places);
     data->complete(options.model);
     for (const std::string& note : data->notes()) output.line(note);
     if (data->vocabulary()) {

@@ -11,8 +11,8 @@
 #include "mylos/base/execution.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos::app {
 namespace {
@@ -21,7 +21,7 @@ constexpr double reading_s = 0.5;
 constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
 std::int64_t bytes_of_sample(const SampleStore& store) {
-  return store.shape().input_bytes() + store.shape().answer_bytes();
+  return store.shape().input_bytes() + store.shape().truth_bytes();
 }
 
 /// As the loader reads: what the store says, or some MiB.
@@ -39,9 +39,9 @@ double predicted_step_ms(Options options) {
   const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   MemoryProblem problem{.network = plan_network(options, 0, 1),
                         .engines = *engines,
-                        .place = {1, process_memory()},
+                        .processes = {1, process_memory()},
                         .data = data.get()};
-  problem.budget = rank_budget(options.memory.budget_bytes, problem.place, 1);
+  problem.budget = rank_budget(options.memory.budget_bytes, problem.processes, 1);
   static_cast<void>(choose_engines(problem, {}));
   std::vector<DType> types;
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
@@ -83,7 +83,7 @@ ReadingSpeed measure_reading(const SampleStore& store, Split part) {
   ReadingSpeed speed{.piece = samples_of_piece(store, part)};
   const std::int64_t pieces = (part.count + speed.piece - 1) / speed.piece;
   std::vector<std::byte> inputs(static_cast<std::size_t>(speed.piece * store.shape().input_bytes()));
-  std::vector<std::byte> answers(static_cast<std::size_t>(speed.piece * store.shape().answer_bytes()));
+  std::vector<std::byte> truth(static_cast<std::size_t>(speed.piece * store.shape().truth_bytes()));
   // A stride near the golden section of the count, without a common divisor: every piece once, far from the
   // one before.
   std::int64_t stride = std::max<std::int64_t>(1, pieces * 382 / 1000);
@@ -93,7 +93,7 @@ ReadingSpeed measure_reading(const SampleStore& store, Split part) {
     const std::int64_t first = i * stride % pieces * speed.piece;
     const std::int64_t count = std::min(speed.piece, part.count - first);
     store.read_inputs(part.first + first, count, inputs.data());
-    store.read_answers(part.first + first, count, answers.data());
+    store.read_truth(part.first + first, count, truth.data());
     speed.samples += count;
     speed.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   }

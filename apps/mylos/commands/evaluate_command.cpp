@@ -55,7 +55,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const std::string outside = describe_outside(ranks, open->opened, *pass, part);
   const Output output = standard_output(communicator.rank());
   const std::string summary =
-      describe(Evaluation{.judged = result.judged,
+      describe(Evaluation{.kind = result.kind,
                           .count = result.count,
                           .loss = result.loss,
                           .accuracy = result.accuracy});  // measures have lines of their own

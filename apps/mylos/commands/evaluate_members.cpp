@@ -42,13 +42,11 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
       describe_outside(communicator.ranks(), open.opened, model.pass->outside_range(), part);
   const Output output = standard_output(communicator.rank());
   for (const std::string& note : open.opened.notes) output.line(note);
-  output.line(fmt::format("{}{} on {}: mean: {}", model.name,
-                          arguments.checkpoint.average ? ", averages of weights," : "",
-                          open.opened.data->path(),
-                          describe(Evaluation{.judged = result.judged,
-                                              .count = result.count,
-                                              .loss = result.loss,
-                                              .accuracy = result.accuracy})));
+  output.line(fmt::format(
+      "{}{} on {}: mean: {}", model.name, arguments.checkpoint.average ? ", averages of weights," : "",
+      open.opened.data->path(),
+      describe(Evaluation{
+          .kind = result.kind, .count = result.count, .loss = result.loss, .accuracy = result.accuracy})));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
   for (const std::string& line : uncertainty_lines(sure, network.samples.target_names)) output.line(line);

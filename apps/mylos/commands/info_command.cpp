@@ -40,7 +40,7 @@ std::string version_text() {
   std::vector<std::string_view> instructions;
   for (const Instructions here : available_instructions()) instructions.push_back(name_of(here));
   return fmt::format(
-      "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  product engines: {}{}\n  "
+      "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  GEMM engines: {}{}\n  "
       "instructions: {}; here are {}\n  ONNX: {}",
       code_version(), KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
       Execution::name(), compiled_for(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),

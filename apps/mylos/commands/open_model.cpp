@@ -15,7 +15,7 @@
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
 
 namespace mylos::app {

@@ -20,8 +20,8 @@
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
@@ -45,7 +45,7 @@ std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
       options.model.point_weights = read_point_weights(options.data, options.model.outputs);
     return nullptr;
   }
-  std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
+  std::unique_ptr<RunData> data = open_run_data(options, GroundTruth::required, places);
   complete(options, *data);
   return data;
 }
@@ -132,13 +132,13 @@ ExitCode plan_command(const PlanArguments& arguments) {
 
   MemoryProblem problem{.network = network_of(given, arguments.ranks, deck.places),
                         .engines = *engines,
-                        .place = {on_node, bytes_of_rank(arguments.ranks)},
+                        .processes = {on_node, bytes_of_rank(arguments.ranks)},
                         .data = data.get()};
   const NetworkPlan& network = problem.network;
   const Options& options = network.options;
   const std::vector<std::string> stages = stage_names(network);
   const std::int64_t given_budget = options.memory.budget_bytes;
-  problem.budget = device == nullptr ? rank_budget(given_budget, problem.place, 1)
+  problem.budget = device == nullptr ? rank_budget(given_budget, problem.processes, 1)
                                      : device_budget(given_budget, device->bytes());
   std::string note;
   if (const auto smaller = smaller_micro_batch(problem)) {
@@ -149,7 +149,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
     note += (note.empty() ? "" : "\n") + choice;
   const Output output = standard_output(0);
   if (arguments.products) {
-    output.line(products_table(stages, problem));
+    output.line(gemms_table(stages, problem));
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }

@@ -29,7 +29,7 @@ ExitCode predict_command(const PredictArguments& arguments) {
       open_model(arguments.checkpoint,
                  {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
                   .check = [&](const OpenedNetwork& opened) { require_predictable(opened, arguments); },
-                  .answers = Answers::optional});
+                  .truth = GroundTruth::optional});
   RankGroup& ranks = open->communicator->ranks();
   const StoredNetwork& network = open->network();
   const Chain& chain = network.chain;

@@ -14,8 +14,8 @@
 namespace mylos::app {
 namespace {
 
-/// Of an ensemble the last two words are input and output: returns the arguments with these in their places.
-PredictArguments in_places(PredictArguments arguments) {
+/// Returns the arguments with input and output, which are the last two words if the network is an ensemble.
+PredictArguments with_input_and_output(PredictArguments arguments) {
   if (!arguments.members.ensemble) return arguments;
   std::vector<std::string>& more = arguments.members.more;
   more.insert(more.begin(), {arguments.input, arguments.output});
@@ -29,12 +29,12 @@ PredictArguments in_places(PredictArguments arguments) {
 }  // namespace
 
 ExitCode predict_members(const PredictArguments& given) {
-  const PredictArguments arguments = in_places(given);
+  const PredictArguments arguments = with_input_and_output(given);
   const UncertainModel model = open_uncertain_model(
       arguments.checkpoint, arguments.members.more, arguments.members,
       {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
        .check = [&](const OpenedNetwork& opened) { require_predictable(opened, arguments); },
-       .answers = Answers::optional},
+       .truth = GroundTruth::optional},
       DataPart::train);
   RankGroup& ranks = model.open->communicator->ranks();
   const std::int64_t width = model.pass->width();

@@ -113,10 +113,10 @@ class CsvPredictions final : public PredictionFile {
 
   /// Writes the column `first` of each target's columns in the rows from `first_row` on.
   void write_rows(std::int64_t first, std::int64_t first_row, std::span<const float> values) {
-    const std::int64_t place = static_cast<std::int64_t>(header_.size()) + first_row * row_bytes();
+    const std::int64_t offset = static_cast<std::int64_t>(header_.size()) + first_row * row_bytes();
     std::string rows(
         values.size() / static_cast<std::size_t>(outputs_) * static_cast<std::size_t>(row_bytes()), ' ');
-    if (arrays_ > 1) pending_.file().read(place, rows);  // the cells of the other columns
+    if (arrays_ > 1) pending_.file().read(offset, rows);  // the cells of the other columns
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::int64_t column = static_cast<std::int64_t>(i) % outputs_ * arrays_ + first;
       const std::int64_t row = static_cast<std::int64_t>(i) / outputs_;
@@ -124,7 +124,7 @@ class CsvPredictions final : public PredictionFile {
       fmt::format_to(rows.data() + row * row_bytes() + column * cell_bytes, "{:<{}}{}",
                      fmt::format("{}", values[i]), cell_bytes - 1, end);
     }
-    pending_.file().write(place, rows);
+    pending_.file().write(offset, rows);
   }
   static std::string quoted(const std::string& name) {
     if (name.find_first_of(",;\"\t\r ") == std::string::npos) return name;

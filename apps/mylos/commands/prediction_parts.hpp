@@ -29,7 +29,7 @@ struct PredictionParts {
 
   /// Returns the arrays in their order, the mean first.
   [[nodiscard]] std::vector<PredictionArray> arrays() const;
-  /// Returns the place of an array in arrays(). Throws Error (internal) if the file does not have it.
+  /// Returns the index of an array in arrays(). Throws Error (internal) if the file does not have it.
   [[nodiscard]] std::size_t index_of(const PredictionArray& array) const;
 };
 

@@ -58,21 +58,21 @@ std::vector<std::string> names_between_commas(const char* option, const std::vec
   return names;
 }
 
-std::string answers_of(const Dataset& data) {
+std::string describe_truth(const Dataset& data) {
   if (data.task() == Task::none) return "no labels or targets: for `mylos predict`";
   return fmt::format("{} {}", data.outputs(), data.task() == Task::classification ? "classes" : "targets");
 }
 
 ExitCode print_summary(const std::string& path) {
-  const Dataset data(path, Answers::optional);
+  const Dataset data(path, GroundTruth::optional);
   standard_output(0).line(fmt::format("{}: {} samples of {} features, {}", path, data.samples(),
-                                      data.features(), answers_of(data)));
+                                      data.features(), describe_truth(data)));
   return ExitCode::done;
 }
 
 /// Of all samples; a run's data.normalize goes by its training samples.
 void print_channels(const std::string& path) {
-  const Dataset data(path, Answers::optional);
+  const Dataset data(path, GroundTruth::optional);
   const ColumnStatistics of = channel_statistics(data.input_statistics(), data.grid().back());
   for (std::size_t i = 0; i < of.mean.size(); ++i) {
     standard_output(0).line(

@@ -183,7 +183,7 @@ class Levels {
   /// By member, step and channel, whichever rank was first.
   [[nodiscard]] std::vector<FieldPicture> pictures() const {
     std::vector<FieldPicture> pictures;
-    for (const auto& [place, picture] : pictures_) pictures.push_back(picture);
+    for (const auto& [index, picture] : pictures_) pictures.push_back(picture);
     return pictures;
   }
 

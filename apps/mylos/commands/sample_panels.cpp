@@ -87,9 +87,9 @@ std::string write_sample_picture(const SampleStore& store, const std::vector<std
     rows.push_back(row_of("targets", targets, grid, store.target_names(),
                           targets_are_differences ? "change of " : "", upward));
   } else if (store.task() == Task::classification) {
-    std::int32_t answer = 0;
-    store.read_labels(sample, 1, &answer);
-    label = fmt::format(", class {}", answer);
+    std::int32_t class_of_sample = 0;
+    store.read_labels(sample, 1, &class_of_sample);
+    label = fmt::format(", class {}", class_of_sample);
   }
   publish_text(path, path.ends_with(".svg") ? svg_of(rows) : png_of(rows));
   std::string text = fmt::format("{}: sample {}{}; from left to right, dark is low and light is high:\n",

@@ -21,7 +21,8 @@ StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwo
 void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
                             std::span<const float> targets) {
   if (measures_)
-    measures_->add(judge_rows(shape_, network_.training.normalizer.targets, means, deviations, targets));
+    measures_->add(
+        make_evaluated_rows(shape_, network_.training.normalizer.targets, means, deviations, targets));
 }
 
 UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 #include "mylos/inference/uncertainty/uncertainty_measures.hpp"
 #include "mylos/train/history/progress.hpp"
 

@@ -56,7 +56,7 @@ InputStatistics measure_training_inputs(const CheckpointReader& checkpoint) {
                                options.test.clear();
                              },
                          .check = [&](const OpenedNetwork& opened) { require_same_data(opened); },
-                         .answers = Answers::optional};
+                         .truth = GroundTruth::optional};
   const OpenedNetwork opened = open_network(checkpoint, data);
   return measure_inputs(checkpoint.ranks(), *opened.data, opened.network.chain.inputs(), opened.data->path());
 }

@@ -10,7 +10,7 @@
 #include "launch/start.hpp"
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
-#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/gemm/gemm_support.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::app {
@@ -62,7 +62,7 @@ std::vector<Row> rows_of_types() {
   };
 }
 
-std::string describe(const ProductSupport& support) {
+std::string describe(const GemmSupport& support) {
   if (support.engines.empty()) return "no device here";
   const std::string engines = fmt::format("by {}", fmt::join(support.engines, ", "));
   if (!support.native) return engines;
@@ -94,7 +94,7 @@ ExitCode types_command() {
   // device.
   const std::unique_ptr<KokkosRuntime> kokkos = runs_on_host ? std::make_unique<KokkosRuntime>(0) : nullptr;
   std::vector<Row> rows = rows_of_types();
-  rows.push_back(row("products on this machine", [](DType type) { return describe(product_support(type)); }));
+  rows.push_back(row("GEMMs on this machine", [](DType type) { return describe(gemm_support(type)); }));
   standard_output(rank_of_start())
       .line(fmt::format("{}\ncomputed by {}", text_of(rows), describe_instructions()));
   return ExitCode::done;

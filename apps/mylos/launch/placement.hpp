@@ -14,7 +14,7 @@
 namespace mylos::app {
 
 /// The placement of one rank; ranks exchange it as bytes.
-struct RankPlace {
+struct RankPlacement {
   char node[64] = {};  // the node's name, ended by 0
   int node_first = 0;  // the lowest rank there, which stands for the node
   CoreSet bound;       // cores that this rank may use
@@ -27,16 +27,16 @@ struct RankPlace {
   DeviceId device{};                  // its own
   int quota = 0;  // cores that its control group may keep busy (a container's limit); 0: no limit
 };
-static_assert(std::is_trivially_copyable_v<RankPlace>);
+static_assert(std::is_trivially_copyable_v<RankPlacement>);
 
 /// The placements of all ranks, in their order.
-using Placement = std::vector<RankPlace>;
+using Placement = std::vector<RankPlacement>;
 
 /// The placement of this process without threads and device, which Kokkos sets later. All ranks call it.
-[[nodiscard]] RankPlace place_of_process(RankGroup& ranks, const std::optional<DeviceSurvey>& survey);
+[[nodiscard]] RankPlacement placement_of_process(RankGroup& ranks, const std::optional<DeviceSurvey>& survey);
 
 /// Gathers the placements of all ranks on every rank. All ranks call it.
-[[nodiscard]] Placement gather(RankGroup& ranks, const RankPlace& own);
+[[nodiscard]] Placement gather(RankGroup& ranks, const RankPlacement& own);
 
 /// The cores that a rank may use, and the number of ranks of its node that may use exactly the same cores;
 /// the cores of its quota, and the number of ranks of its node, which share it.

@@ -13,7 +13,7 @@
 namespace mylos::app {
 namespace {
 
-const RankPlace& place_of(const Placement& placement, int rank) {
+const RankPlacement& placement_of(const Placement& placement, int rank) {
   return placement[static_cast<std::size_t>(rank)];
 }
 
@@ -56,14 +56,14 @@ std::optional<Crowd> worst_crowd(const Placement& placement, const Node& node) {
   std::optional<Crowd> worst;
   for (const int rank : node.ranks) {
     Crowd crowd;
-    crowd.cores = place_of(placement, rank).bound;
+    crowd.cores = placement_of(placement, rank).bound;
     for (const int other : node.ranks) {
-      const RankPlace& place = place_of(placement, other);
-      if ((place.bound & ~crowd.cores).any()) continue;
+      const RankPlacement& own = placement_of(placement, other);
+      if ((own.bound & ~crowd.cores).any()) continue;
       crowd.ranks.push_back(other);
-      crowd.threads += place.threads;
-      crowd.max_threads = std::max(crowd.max_threads, place.threads);
-      crowd.chosen = crowd.chosen && place.chosen_threads;
+      crowd.threads += own.threads;
+      crowd.max_threads = std::max(crowd.max_threads, own.threads);
+      crowd.chosen = crowd.chosen && own.chosen_threads;
     }
     if (crowd.excess() > (worst ? worst->excess() : 0)) worst = crowd;
   }
@@ -94,7 +94,7 @@ std::optional<Finding> too_many_threads(const Placement& placement, const Node& 
 
 std::optional<Finding> idle_cores(const Placement& placement, const Node& node) {
   const bool wanted = std::any_of(node.ranks.begin(), node.ranks.end(), [&](int rank) {
-    return !place_of(placement, rank).chosen_threads;  // somebody asked for these numbers
+    return !placement_of(placement, rank).chosen_threads;  // somebody asked for these numbers
   });
   // A core with several hardware threads is in use if one of them is bound (srun --hint=nomultithread).
   if (wanted || (node.usable & ~node.occupied).none()) return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<std::string> different_threads(const Placement& placement) {
 
 /// True on hosts, where the rounding of GEMMs may depend on the number of threads.
 std::optional<std::string> threads_by_chance(const Placement& placement) {
-  const RankPlace& first = placement.front();
+  const RankPlacement& first = placement.front();
   if (!first.chosen_threads) return std::nullopt;
   return fmt::format(
       "warning: run.reproducible holds for as many threads per rank as here, {}, which go by the cores and "
@@ -171,13 +171,13 @@ std::string device_name(const DeviceId& device) {
   return fmt::format("GPU-{:02x}{:02x}{:02x}{:02x}", device[0], device[1], device[2], device[3]);
 }
 
-std::string cores_and_threads(const RankPlace& place) {
-  return fmt::format("{:<11}  {:>7}", list_of(place.bound), place.threads);
+std::string cores_and_threads(const RankPlacement& own) {
+  return fmt::format("{:<11}  {:>7}", list_of(own.bound), own.threads);
 }
 
 std::string layout_of(const Placement& placement, const Node& node) {
   std::string layout = fmt::format("{} devices in use", node.devices_in_use);
-  for (const int rank : node.ranks) layout += '\n' + cores_and_threads(place_of(placement, rank));
+  for (const int rank : node.ranks) layout += '\n' + cores_and_threads(placement_of(placement, rank));
   return layout;
 }
 
@@ -211,9 +211,9 @@ std::string placement_table(const Placement& placement) {
     const std::vector<const Node*>& like_it = alike[layout_of(placement, node)];
     if (like_it.front() != &node) continue;
     for (const int rank : node.ranks) {
-      const RankPlace& place = place_of(placement, rank);
-      lines.push_back(fmt::format("# {:>4}  {:<{}}  {}  {}", rank, node.name, width, cores_and_threads(place),
-                                  place.devices > 0 ? device_name(place.device) : "none"));
+      const RankPlacement& own = placement_of(placement, rank);
+      lines.push_back(fmt::format("# {:>4}  {:<{}}  {}  {}", rank, node.name, width, cores_and_threads(own),
+                                  own.devices > 0 ? device_name(own.device) : "none"));
     }
     if (like_it.size() > 1) {
       lines.push_back(fmt::format("# laid out so: {} more node{}, the last one {}", like_it.size() - 1,

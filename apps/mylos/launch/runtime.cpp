@@ -206,7 +206,7 @@ KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
     survey = survey_devices();
     if (survey) require_devices(*survey);
   });
-  RankPlace own = place_of_process(ranks, survey);
+  RankPlacement own = placement_of_process(ranks, survey);
   placement_ = gather(ranks, own);
   const char* variable = std::getenv("OMP_NUM_THREADS");
   own.chosen_threads = !asks_for_threads(threads, variable);

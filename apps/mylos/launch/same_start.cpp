@@ -34,14 +34,15 @@ Words words_of(const std::string& text) {
 
 /// The index of the first word that differs between them.
 std::size_t first_difference(const std::vector<Words>& lines) {
-  const auto differs = [&](std::size_t place) {
+  const auto differs = [&](std::size_t position) {
     return std::any_of(lines.begin(), lines.end(), [&](const Words& words) {
-      return place >= words.size() || place >= lines.front().size() || words[place] != lines.front()[place];
+      return position >= words.size() || position >= lines.front().size() ||
+             words[position] != lines.front()[position];
     });
   };
-  std::size_t place = 0;
-  while (!differs(place)) ++place;
-  return place;
+  std::size_t position = 0;
+  while (!differs(position)) ++position;
+  return position;
 }
 
 }  // namespace
@@ -53,11 +54,12 @@ void require_same_start(int argument_count, char** arguments) {
   if (given.size() == 1) return;
   std::vector<Words> lines;
   for (const ValueOfRanks& line : given) lines.push_back(words_of(line.value));
-  const std::size_t place = first_difference(lines);
+  const std::size_t position = first_difference(lines);
   for (std::size_t i = 0; i < given.size(); ++i)
-    given[i].value = place < lines[i].size() ? fmt::format("'{}'", printable(lines[i][place])) : "nothing";
+    given[i].value =
+        position < lines[i].size() ? fmt::format("'{}'", printable(lines[i][position])) : "nothing";
   std::string before = "mylos";
-  for (std::size_t i = 0; i < place; ++i) before += ' ' + lines.front()[i];
+  for (std::size_t i = 0; i < position; ++i) before += ' ' + lines.front()[i];
   fail_input(
       errors::ranks_disagree,
       "the ranks were given different command lines: after `{}` there is {}; give all of them the same",

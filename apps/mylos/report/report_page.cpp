@@ -9,9 +9,9 @@ namespace {
 
 /// The page's template names its parts, each once: {{style}}.
 void put(std::string& page, std::string_view name, std::string_view part) {
-  const std::size_t place = page.find(name);
-  if (place == std::string::npos) fail_run(errors::internal, "the page's template has no {}", name);
-  page.replace(place, name.size(), part);
+  const std::size_t offset = page.find(name);
+  if (offset == std::string::npos) fail_run(errors::internal, "the page's template has no {}", name);
+  page.replace(offset, name.size(), part);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::vector<RankedMember> ranked(const StoredSweep& sweep, const std::vector<std
   return members;
 }
 
-/// The members of each group that has some, the best first; by the group's place in the list or range.
+/// The members of each group that has some, the best first; by the group's index in the list or range.
 using Groups = std::map<std::size_t, std::vector<RankedMember>>;
 
 const std::string& text_of(const StoredSweep& sweep, std::size_t key, const RankedMember& member) {
@@ -102,14 +102,14 @@ KeyImportance importance_of_key(const StoredSweep& sweep, std::size_t key,
   KeyImportance importance;
   double count = 0;
   double sum = 0;
-  for (const auto& [place, group] : groups) {
+  for (const auto& [index, group] : groups) {
     importance.groups.push_back(group_of(sweep, key, group));
     count += static_cast<double>(group.size());
     for (const RankedMember& member : group) sum += member.rank;
   }
   const double mean = sum / count;
   double total = 0;
-  for (const auto& [place, group] : groups)
+  for (const auto& [index, group] : groups)
     for (const RankedMember& member : group) total += (member.rank - mean) * (member.rank - mean);
   if (importance.groups.size() < 2 || !(total > 0)) return importance;
   double between = 0;

@@ -108,8 +108,8 @@ MeasuredCurves read_curves(const std::string& folder, const StoredSweep& sweep,
     StepCurves curve(1, points);
     damaged += read_evaluations(of + "/evaluations.csv", sweep.metric, [&](const EvaluatedValue& one) {
       curve.add(one.step, std::array{one.value});
-      const double place = sweep.budget == "time" ? one.elapsed_s : static_cast<double>(one.step);
-      if (place <= first_rung && std::isfinite(one.value)) measured.at_first_rung[member] = one.value;
+      const double spent = sweep.budget == "time" ? one.elapsed_s : static_cast<double>(one.step);
+      if (spent <= first_rung && std::isfinite(one.value)) measured.at_first_rung[member] = one.value;
     });
     return curve;
   };

@@ -17,7 +17,7 @@ constexpr std::size_t max_name = 200;  // bytes that are printed; files may hold
 
 using TableRow = std::vector<std::string>;
 
-/// Columns as wide as their texts; those of `right` end at the same place, others begin there.
+/// Columns as wide as their texts; those of `right` are aligned right, others left.
 std::string aligned(const std::vector<TableRow>& rows, const std::string& right) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const TableRow& row : rows) {

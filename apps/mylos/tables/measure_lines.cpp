@@ -69,7 +69,8 @@ std::vector<Measure> measures_of(const std::vector<std::string>& names) {
 
 void require_measured(const std::string& path, const std::vector<Measure>& measures, const Chain& chain) {
   for (const Measure measure : measures) {
-    const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
+    const std::string why =
+        why_not_measured(measure, chain.loss(), evaluation_kind(chain) == EvaluationKind::tokens);
     if (!why.empty()) fail_input(errors::not_measured, "{}: has no {}: {}", path, name_of(measure), why);
   }
 }

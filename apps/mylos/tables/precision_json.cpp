@@ -8,7 +8,7 @@ namespace {
 nlohmann::ordered_json json_of_array(const ArrayPrecision& array) {
   const ConversionSafety& safety = array.safety;
   nlohmann::ordered_json types = nlohmann::ordered_json::array();
-  for (const DType type : types_to_judge(array)) {
+  for (const DType type : types_to_check(array)) {
     const ConversionCounts& counts = safety.to(type);
     types.push_back({{"type", name_of(type)},
                      {"overflows", counts.overflows},

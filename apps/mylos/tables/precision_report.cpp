@@ -49,7 +49,7 @@ std::string fate_in_half(int exponent) {
 
 }  // namespace
 
-std::vector<DType> types_to_judge(const ArrayPrecision& array) {
+std::vector<DType> types_to_check(const ArrayPrecision& array) {
   if (array.stored == "float64") return {DType::fp32, DType::bf16, DType::fp16};
   return {DType::bf16, DType::fp16};
 }
@@ -66,7 +66,7 @@ std::string precision_table(const FilePrecision& file) {
   for (const auto* part : {&file.arrays, &file.sums}) {
     for (const ArrayPrecision& array : *part) {
       bool first = true;
-      for (const DType type : types_to_judge(array)) {
+      for (const DType type : types_to_check(array)) {
         text += line_of(width, array, array.safety.to(type), first);
         first = false;
       }

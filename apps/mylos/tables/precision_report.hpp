@@ -24,7 +24,7 @@ struct FilePrecision {
 };
 
 /// The types with fewer bits than the array's type.
-[[nodiscard]] std::vector<DType> types_to_judge(const ArrayPrecision& array);
+[[nodiscard]] std::vector<DType> types_to_check(const ArrayPrecision& array);
 
 /// Prints a line per array and type, and the meaning of the verdicts.
 [[nodiscard]] std::string precision_table(const FilePrecision& file);

@@ -22,7 +22,7 @@ namespace {
 
 /// Returns whether data with the vocabulary `given` are of the network's tokens. A network of numbered tokens
 /// does not know what they stand for: a part of the same text may have fewer.
-bool may_judge(const Vocabulary& known, const Vocabulary& given) {
+bool matches_vocabulary(const Vocabulary& known, const Vocabulary& given) {
   return given == known || (known.kind() == TokenKind::tokens && given.size() <= known.size());
 }
 
@@ -31,7 +31,7 @@ void require_known_tokens(const OpenedNetwork& opened) {
   const StoredNetwork& network = opened.network;
   const std::optional<Vocabulary>& known = network.training.vocabulary;
   const std::optional<Vocabulary> given = opened.data->vocabulary();
-  if (!known || !given || may_judge(*known, *given)) return;
+  if (!known || !given || matches_vocabulary(*known, *given)) return;
   fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {} {}{}", opened.data->path(),
              given->size(), name_of(given->kind()), network.path, known->size(), name_of(known->kind()),
              given->size() == known->size() ? " that are others" : "");
@@ -40,7 +40,7 @@ void require_known_tokens(const OpenedNetwork& opened) {
 /// Returns the shape of the data's samples where they state a grid other than that of the training samples.
 /// `trained`: the shape of those, and as the training file had it where the deck has another view of it. A
 /// shape of the same number of values and other axes may be a view of the same samples, which
-/// match_samples() judges.
+/// match_samples() checks.
 std::vector<std::int64_t> other_grid_of(const std::vector<std::int64_t>& given,
                                         const std::vector<std::int64_t>& trained,
                                         const std::vector<std::int64_t>& of_file) {
@@ -71,7 +71,7 @@ std::vector<std::int64_t> follow_grid(const CheckpointReader& reader, OpenedNetw
 }
 
 /// Sets the sizes of the network by its weights and its data: the deck may leave them to the data, and data
-/// without answers have no outputs. Throws where the data have other widths.
+/// without ground truth have no outputs. Throws where the data have other widths.
 void complete_by_data(const CheckpointReader& reader, OpenedNetwork& opened) {
   StoredNetwork& network = opened.network;
   ModelOptions& model = network.options.model;
@@ -150,12 +150,12 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
   options.checkpoint.keep_best.clear();                         // likewise
   run_on_all(reader.ranks(), [&] {
     complete_vocabulary(network);
-    opened.data = open_run_data(options, data.answers);
+    opened.data = open_run_data(options, data.truth);
     require_known_tokens(opened);
     const std::vector<std::int64_t> other_grid = follow_grid(reader, opened);
     complete_by_data(reader, opened);
-    // The loss is computed of samples with answers alone; without them the grid may be another one.
-    if (data.answers == Answers::needed) options.model.point_weights = weights;
+    // The loss is computed of samples with ground truth alone; without them the grid may be another one.
+    if (data.truth == GroundTruth::required) options.model.point_weights = weights;
     if (data.seed) options.run.seed = *data.seed;
     set_chain(network);
     if (options.model.type != ModelType::gpt) match_samples(written, other_grid, opened);

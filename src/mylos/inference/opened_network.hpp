@@ -37,8 +37,8 @@ struct OpenedNetwork {
 struct NetworkData {
   std::function<void(DataOptions&)> choose;  // changes what the run's deck says of its data
   std::function<void(const OpenedNetwork&)> check = [](const OpenedNetwork&) {};  // before memory is taken
-  Answers answers = Answers::needed;       // whether samples must have theirs
-  std::optional<std::uint64_t> seed = {};  // of dropout; nothing: the run's
+  GroundTruth truth = GroundTruth::required;  // whether samples must have theirs
+  std::optional<std::uint64_t> seed = {};     // of dropout; nothing: the run's
 };
 
 /// All ranks. Throws Error (bad_input) on all ranks where file and data do not belong together.

@@ -23,28 +23,27 @@ std::size_t input_bytes(const BatchRows& rows, std::int64_t samples) {
 BatchRows rows_of(const Chain& chain) {
   return {.inputs = chain.inputs(),
           .type = chain.input_type(),
-          .answers = chain.prediction() == Prediction::classes ? 1 : chain.outputs(),
+          .truth = chain.prediction() == Prediction::classes ? 1 : chain.outputs(),
           .per_sample = chain.rows_per_sample};
 }
 
 BatchRows training_rows_of(const Chain& chain) {
   BatchRows rows = rows_of(chain);
   if (chain.training_inputs > 0) rows.inputs = chain.training_inputs;
-  if (chain.training_targets > 0) rows.answers = chain.training_targets;
+  if (chain.training_targets > 0) rows.truth = chain.training_targets;
   return rows;
 }
 
-Staging::Staging(const BatchRows& rows, std::int64_t samples)
-    : features_(rows.inputs), outputs_(rows.answers) {
+Staging::Staging(const BatchRows& rows, std::int64_t samples) : features_(rows.inputs), outputs_(rows.truth) {
   if constexpr (memory_is_host) return;
-  answers_ = input_bytes(rows, samples);
+  truth_ = input_bytes(rows, samples);
   arena_ = Arena("staged batch", memory_bytes(rows, samples));
 }
 
 std::size_t Staging::memory_bytes(const BatchRows& rows, std::int64_t samples) {
   if constexpr (memory_is_host) return 0;
-  const std::int64_t answers = samples * rows.per_sample * rows.answers;
-  return input_bytes(rows, samples) + aligned_bytes(static_cast<std::size_t>(answers) * sizeof(float));
+  const std::int64_t truth = samples * rows.per_sample * rows.truth;
+  return input_bytes(rows, samples) + aligned_bytes(static_cast<std::size_t>(truth) * sizeof(float));
 }
 
 MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
@@ -57,15 +56,15 @@ MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
     const Tensor inputs = arena_.tensor(0, batch.type, batch.rows, features_);
     copy_to_device(exec, inputs.data(), batch.inputs, inputs.bytes());
     staged.inputs = inputs;
-    std::byte* answers = arena_.data() + answers_;
+    std::byte* truth = arena_.data() + truth_;
     const auto rows = static_cast<std::size_t>(batch.rows);
     if (batch.labels != nullptr) {
-      copy_to_device(exec, answers, batch.labels, rows * sizeof(std::int32_t));
-      staged.truth.labels = reinterpret_cast<const std::int32_t*>(answers);
+      copy_to_device(exec, truth, batch.labels, rows * sizeof(std::int32_t));
+      staged.truth.labels = reinterpret_cast<const std::int32_t*>(truth);
     }
     if (batch.targets != nullptr) {
-      copy_to_device(exec, answers, batch.targets, rows * static_cast<std::size_t>(outputs_) * sizeof(float));
-      staged.truth.targets = reinterpret_cast<const float*>(answers);
+      copy_to_device(exec, truth, batch.targets, rows * static_cast<std::size_t>(outputs_) * sizeof(float));
+      staged.truth.targets = reinterpret_cast<const float*>(truth);
     }
   }
   return staged;

@@ -12,7 +12,7 @@ namespace mylos {
 struct BatchRows {
   std::int64_t inputs = 0;  // columns
   DType type = DType::fp32;
-  std::int64_t answers = 0;     // columns of the targets, or one label
+  std::int64_t truth = 0;       // columns of the targets, or one label
   std::int64_t per_sample = 1;  // tokens
 };
 
@@ -42,7 +42,7 @@ class Staging {
  private:
   std::int64_t features_;  // of a row
   std::int64_t outputs_;
-  std::size_t answers_ = 0;  // offset
+  std::size_t truth_ = 0;  // offset
   Arena arena_;
 };
 

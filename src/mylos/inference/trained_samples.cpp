@@ -27,7 +27,7 @@ SampleMeaning meaning_of_training(const StoredNetwork& network, const DataOption
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure)) return meaning;
   try {
-    const Dataset file(path, Answers::optional);
+    const Dataset file(path, GroundTruth::optional);
     const std::optional<std::string> identity = file.stored_identity();
     const bool is_same =
         identity ? *identity == network.training.identity

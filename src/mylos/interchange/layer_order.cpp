@@ -26,11 +26,11 @@ struct Layer {
   bool follows = false;  // a normalisation that found its partner together with the layer before it
 };
 
-Layer& layer_named(std::vector<Layer>& layers, std::map<std::string, std::size_t>& places,
+Layer& layer_named(std::vector<Layer>& layers, std::map<std::string, std::size_t>& indices,
                    const std::string& name) {
-  const auto [place, is_new] = places.emplace(name, layers.size());
+  const auto [entry, is_new] = indices.emplace(name, layers.size());
   if (is_new) layers.push_back({name});
-  return layers[place->second];
+  return layers[entry->second];
 }
 
 class LayerMatcher {
@@ -38,12 +38,12 @@ class LayerMatcher {
   LayerMatcher(const std::vector<OwnWeight>& ours, const std::vector<std::size_t>& own,
                const TheirTensors& theirs, const std::vector<std::size_t>& their)
       : ours_(ours), theirs_(theirs) {
-    std::map<std::string, std::size_t> places;
-    for (const std::size_t i : own) layer_named(own_, places, ours[i].layer()).weights[ours[i].name()] = i;
-    places.clear();
+    std::map<std::string, std::size_t> indices;
+    for (const std::size_t i : own) layer_named(own_, indices, ours[i].layer()).weights[ours[i].name()] = i;
+    indices.clear();
     for (const std::size_t i : their) {
       const TensorNameParts parts = parts_of_name(theirs.tensors[i].name);
-      layer_named(their_, places, parts.layer).weights[parts.name] = i;
+      layer_named(their_, indices, parts.layer).weights[parts.name] = i;
     }
     if (their_.size() > max_layers_of_file) {
       fail_input(errors::model_mismatch, "{}: has {} layers, and the deck's network {}", theirs.file,
@@ -84,7 +84,7 @@ class LayerMatcher {
     if (!is_fno) return;
     is_known_ = true;
     std::stable_sort(their_.begin(), their_.end(), [](const Layer& a, const Layer& b) {
-      return place_in_fno(a.name) < place_in_fno(b.name);
+      return position_in_fno(a.name) < position_in_fno(b.name);
     });
   }
 
@@ -205,7 +205,7 @@ class LayerMatcher {
   }
 
   struct Doubt {
-    std::size_t first, second;  // of ours: only their place in the file distinguishes their partners
+    std::size_t first, second;  // of ours: only their order in the file distinguishes their partners
   };
 
   /// Returns a doubt for each of our layers whose partner is not sure. A partner is sure if no other has its

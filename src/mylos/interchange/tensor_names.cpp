@@ -94,7 +94,7 @@ bool is_of_fno(std::string_view tensor) {
   return tensor.find("fno_blocks.convs.") != std::string_view::npos;
 }
 
-FnoPlace place_in_fno(std::string_view layer) {
+FnoPosition position_in_fno(std::string_view layer) {
   enum Part { lifting, blocks, projection, elsewhere };
   const std::size_t at = layer.find(blocks_of_fno);
   if (at == std::string_view::npos) {

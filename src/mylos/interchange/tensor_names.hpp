@@ -33,10 +33,10 @@ struct TensorNameParts {
 /// Returns whether the tensor counts batches or is another one without a meaning for the network.
 [[nodiscard]] bool is_counter(std::string_view tensor);
 
-/// The place of a layer of neuraloperator's FNO in the network: the part (lifting, blocks, projection), the
-/// block, and the kind of layer in the block.
-using FnoPlace = std::tuple<int, long, int>;
-[[nodiscard]] FnoPlace place_in_fno(std::string_view layer);
+/// The position of a layer of neuraloperator's FNO in the network: the part (lifting, blocks, projection),
+/// the block, and the kind of layer in the block.
+using FnoPosition = std::tuple<int, long, int>;
+[[nodiscard]] FnoPosition position_in_fno(std::string_view layer);
 
 /// Returns whether a name is one of neuraloperator's FNO.
 [[nodiscard]] bool is_of_fno(std::string_view tensor);

@@ -312,20 +312,21 @@ TheirTensors in_network_order(TheirTensors tensors, const std::string& order) {
       tensors.order = TensorOrder::by_name;
     return tensors;
   }
-  std::map<std::string_view, std::size_t> place;
+  std::map<std::string_view, std::size_t> position;
   std::size_t next = 0;
   for (std::string_view rest = order; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    place.emplace(rest.substr(0, end), next++);
+    position.emplace(rest.substr(0, end), next++);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   for (const TheirTensor& tensor : tensors.tensors) {
-    if (place.contains(tensor.name)) continue;
+    if (position.contains(tensor.name)) continue;
     fail_input(errors::damaged, "{}: its metadata mylos.order lacks the tensor '{}'", tensors.file,
                printable(tensor.name));
   }
-  std::sort(tensors.tensors.begin(), tensors.tensors.end(),
-            [&](const TheirTensor& a, const TheirTensor& b) { return place.at(a.name) < place.at(b.name); });
+  std::sort(tensors.tensors.begin(), tensors.tensors.end(), [&](const TheirTensor& a, const TheirTensor& b) {
+    return position.at(a.name) < position.at(b.name);
+  });
   return tensors;
 }
 

@@ -19,7 +19,8 @@ constexpr std::size_t max_work = std::size_t{1} << 33;
 constexpr std::size_t max_groups = 384;
 constexpr std::size_t min_groups = 8;
 
-/// The table is gone before the activations come, so it may take their place, or a little where they are few.
+/// The table is gone before the activations come, so it may take their memory, or a little where they are
+/// few.
 std::size_t entries_within(std::size_t budget) {
   return std::min(max_table_entries, std::max(table_entries / 4, budget / sizeof(float)));
 }

@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-/// Apart from what is carried past a stage, which has a different meaning at each place.
+/// Apart from what is carried past a stage, which has a different meaning after each stage.
 bool are_equal(const Stage& a, const Stage& b) {
   return a.input == b.input && a.input_gradient == b.input_gradient && a.output == b.output &&
          a.output_gradient == b.output_gradient && a.pass_workspace == b.pass_workspace &&

@@ -16,7 +16,7 @@ std::size_t less(std::size_t from, std::size_t bytes) {
 std::vector<std::size_t> group_firsts(const std::vector<Stage>& stages, std::size_t count) {
   const std::size_t blocks = stages.size() - 1;
   count = std::clamp<std::size_t>(count, 1, blocks);
-  const std::size_t reach = blocks / count / 4;  // of a cut around the place that makes groups equal
+  const std::size_t reach = blocks / count / 4;  // of a cut around the stage that makes groups equal
   std::vector<std::size_t> firsts{0};
   for (std::size_t group = 1; group < count; ++group) {
     const std::size_t middle = group * blocks / count;

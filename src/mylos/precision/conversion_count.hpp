@@ -150,9 +150,9 @@ struct Stretch {
       const Signed difference = static_cast<Signed>(rounded - whole);
       const Signed distance = difference < 0 ? -difference : difference;
       const Number error = static_cast<Number>(distance) * inverse[static_cast<std::size_t>(i)];
-      const Number judged = bits - 1 < overflow - 1 ? error : Number{0};  // neither zero nor overflowing
-      sum += judged;
-      most = judged > most ? judged : most;
+      const Number counted = bits - 1 < overflow - 1 ? error : Number{0};  // neither zero nor overflowing
+      sum += counted;
+      most = counted > most ? counted : most;
     }
     Counts<Source> counts;
     counts.overflows = overflows - not_finite;

@@ -69,7 +69,7 @@ TEST(ArrayStatistics, OfRolloutsAreThoseOfAllTheirSteps) {
   ArrayOptions options = one_array("/u", {"time", "x"});
   options.targets_are = TargetsAre::difference;
   options.every = 4;
-  options.statistics = folder / "statistics.txt";  // has a place for each number of steps
+  options.statistics = folder / "statistics.txt";  // has an entry for each number of steps
   struct Case {
     std::int64_t steps, windows;
     int levels;  // that the windows touch

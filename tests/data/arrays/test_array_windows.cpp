@@ -46,9 +46,9 @@ TEST(ArrayWindows, JoinHistoryChannelsAndConstants) {
         EXPECT_EQ(targets[point], coded(begin + 4, y, x) + shift);
       }
     }
-    const WindowPlace place = store->place(sample);
-    EXPECT_EQ(place.file, file);
-    EXPECT_EQ(place.newest, begin + 1);
+    const WindowLocation location = store->location_of(sample);
+    EXPECT_EQ(location.file, file);
+    EXPECT_EQ(location.newest, begin + 1);
   }
 }
 
@@ -72,8 +72,8 @@ TEST(ArrayWindows, AxesOfAnyOrderAndSlices) {
       }
     }
   }
-  EXPECT_NE(store->place_of_target(1, 3).find("/u[2, 1, 8, 2]"), std::string::npos)
-      << store->place_of_target(1, 3);
+  EXPECT_NE(store->location_of_target(1, 3).find("/u[2, 1, 8, 2]"), std::string::npos)
+      << store->location_of_target(1, 3);
 }
 
 TEST(ArrayWindows, NeverCrossATrajectory) {
@@ -194,7 +194,7 @@ TEST(ArrayWindows, OfLargeGridsHaveEveryPoint) {
 TEST(ArrayWindows, StateTheMemoryOfOpenFiles) {
   const TemporaryFolder folder;
   const auto bytes = [&](const std::string& pattern) {
-    return open_array_store({pattern}, one_array("/u", {"time", "x"}))->checking_bytes();
+    return open_array_store({pattern}, one_array("/u", {"time", "x"}))->reading_bytes();
   };
   write_arrays(folder / "a0.h5", "f['u'] = code(4, 5)");
   const std::int64_t of_one = bytes(folder / "a*.h5");
@@ -216,7 +216,7 @@ TEST(ArrayWindows, CacheReadsEachLevelOnceWhateverTheOrder) {
     EXPECT_EQ(inputs_of(*store, sample).back(), static_cast<float>(sample));
     EXPECT_EQ(targets_of(*store, sample).front(), static_cast<float>(sample + 1));
   }
-  EXPECT_LT(store->checking_bytes(), std::int64_t{32} << 20);
+  EXPECT_LT(store->reading_bytes(), std::int64_t{32} << 20);
 }
 
 TEST(ArrayWindows, TargetsOfABlockComeFromTheLevelsOfItsInputs) {

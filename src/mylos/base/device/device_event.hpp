@@ -22,7 +22,7 @@ class DeviceEvent {
   /// completed.
   void record(const Execution& exec);
   /// Makes work that is enqueued on `exec` from now on wait for the event. Does not block the host.
-  void hold_back(const Execution& exec) const;
+  void make_wait(const Execution& exec) const;
   /// Blocks the calling thread until the event has completed. The thread need not have used the device
   /// before.
   void wait() const;

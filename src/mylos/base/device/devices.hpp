@@ -22,7 +22,7 @@ struct ComputeCapability {
 /// devices. Zeros if kernels run on the host.
 using DeviceId = std::array<std::uint8_t, 16>;
 
-/// The place of a GPU in its node: domain, bus and device.
+/// The address of a GPU in its node: domain, bus and device.
 using PciAddress = std::array<std::int32_t, 3>;
 
 struct FoundDevice {

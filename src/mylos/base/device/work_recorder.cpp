@@ -45,24 +45,24 @@ void WorkRecorder::note(const Key& key) {
   if (recordings_.size() < max_keys) recordings_.push_back({key});
 }
 
-WorkRecorder::Way WorkRecorder::begin(const Execution& exec, const Key& key) {
-  if (capture_ == nullptr) return Way::directly;
+WorkRecorder::Submission WorkRecorder::begin(const Execution& exec, const Key& key) {
+  if (capture_ == nullptr) return Submission::directly;
   const Recording* const found = find(key);
   if (found == nullptr) {
     note(key);
-    return Way::directly;
+    return Submission::directly;
   }
   if (found->work != nullptr) {
     found->work->launch(exec);
-    return Way::launched;
+    return Submission::launched;
   }
-  if (!agree({})) return Way::directly;
+  if (!agree({})) return Submission::directly;
   if (const std::string refusal = capture_->begin(exec); !refusal.empty()) {
     static_cast<void>(agree(refusal));  // after the captures of the other ranks
-    return Way::directly;
+    return Submission::directly;
   }
   in_capture_ = static_cast<std::size_t>(found - recordings_.data());
-  return Way::captured;
+  return Submission::captured;
 }
 
 bool WorkRecorder::end(const Execution& exec, std::string refusal) {

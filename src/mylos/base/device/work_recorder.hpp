@@ -27,7 +27,7 @@ class WorkRecorder {
   using Key = std::array<std::int64_t, 8>;
 
   /// How work was enqueued.
-  enum class Way : std::uint8_t {
+  enum class Submission : std::uint8_t {
     directly,  // by a call of it
     captured,  // by a call of it during a capture, and a launch of the graph
     launched   // by a launch of the graph alone
@@ -54,27 +54,27 @@ class WorkRecorder {
   /// have done. Keys beyond a maximum number are never captured. If the device cannot capture the work, this
   /// and all later work is enqueued directly.
   template <class Work>
-  Way give(const Execution& exec, const Key& key, const Work& work) {
-    const Way way = begin(exec, key);
-    if (way == Way::launched) return way;
-    if (way == Way::captured) {
+  Submission submit(const Execution& exec, const Key& key, const Work& work) {
+    const Submission submission = begin(exec, key);
+    if (submission == Submission::launched) return submission;
+    if (submission == Submission::captured) {
       std::string refusal;
       try {
         work();
       } catch (const std::exception& error) {
         refusal = Error::of(error).message();
       }
-      if (end(exec, std::move(refusal))) return way;
+      if (end(exec, std::move(refusal))) return submission;
     }
     work();  // after a failed capture it throws again if the capture was not the reason
-    return Way::directly;
+    return Submission::directly;
   }
 
   /// Returns whether work can be captured.
   [[nodiscard]] bool is_on() const { return capture_ != nullptr; }
-  /// Returns whether give() would capture the work of this key, or launch it.
+  /// Returns whether submit() would capture the work of this key, or launch it.
   [[nodiscard]] bool captures(const Key& key) const;
-  /// Called instead of give() on a rank that cannot call the work, while the others call give(). If they
+  /// Called instead of submit() on a rank that cannot call the work, while the others call submit(). If they
   /// would capture it, all enqueue their work directly, now and later. There must be no graph of this key.
   void decline(const Key& key);
 
@@ -90,8 +90,8 @@ class WorkRecorder {
     std::unique_ptr<CapturedWork> work = nullptr;  // null: the key was seen once
   };
 
-  /// Returns Way::captured if a capture has begun.
-  [[nodiscard]] Way begin(const Execution& exec, const Key& key);
+  /// Returns Submission::captured if a capture has begun.
+  [[nodiscard]] Submission begin(const Execution& exec, const Key& key);
   /// Ends the capture and launches the graph. Returns false if work is not captured, now and later.
   [[nodiscard]] bool end(const Execution& exec, std::string refusal);
   /// Returns true if no rank has a refusal; otherwise nothing is captured any more.

@@ -3,8 +3,8 @@
 //
 // A node over [first, last) is split after its first half, which is the larger one if the count is odd. If
 // 2^k · m leaves are divided into 2^k parts of m, every part is a node. Its sum can be computed separately,
-// and the parts can then be summed by the tree above them; the result has the same bits as a sum in one
-// place.
+// and the parts can then be summed by the tree above them; the result has the same bits as a sum on one
+// rank.
 //
 // A sum visits the leaves from left to right and stores the partial sums that wait for their right neighbour,
 // newest last. After each leaf, completed_nodes() of the waiting sums are added to it, newest first.

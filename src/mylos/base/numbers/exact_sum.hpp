@@ -37,14 +37,14 @@ struct ExactSum {
   template <class Put>
   KOKKOS_INLINE_FUNCTION static void for_each_digit(std::uint64_t mantissa, int exponent, bool negative,
                                                     const Put& put) {
-    int place = exponent - lowest_exponent;  // of the mantissa's lowest bit
-    if (place < 0) {
-      if (place <= -64) return;
-      mantissa >>= -place;
-      place = 0;
+    int position = exponent - lowest_exponent;  // of the mantissa's lowest bit
+    if (position < 0) {
+      if (position <= -64) return;
+      mantissa >>= -position;
+      position = 0;
     }
-    const int shift = place % digit_bits;
-    int digit = place / digit_bits;
+    const int shift = position % digit_bits;
+    int digit = position / digit_bits;
     const std::uint64_t low = mantissa << shift & 0xffff;
     mantissa >>= digit_bits - shift;
     put_signed(put, digit, low, negative);

@@ -95,12 +95,12 @@ void require_type(const hdf5::File& file, const hdf5::Dataset& dataset, const St
     fail_input(mismatch_at(array.path), "{}: {} holds {}, {} needs {}", file.path(), array.path,
                dataset.type_name(), owner_of(array.path), hdf5::name_in_files(array.type));
   }
-  if (!array.held_as || array.held_as == dataset.type()) return;
+  if (!array.memory_type || array.memory_type == dataset.type()) return;
   fail_input(errors::model_mismatch,
              "{}: {} holds {}, which the layer would round a second time, to {}; export the run with --type "
              "{} or fp32",
-             file.path(), array.path, dataset.type_name(), hdf5::name_in_files(*array.held_as),
-             name_of(*array.held_as));
+             file.path(), array.path, dataset.type_name(), hdf5::name_in_files(*array.memory_type),
+             name_of(*array.memory_type));
 }
 
 void require_array(const hdf5::File& file, const StateArray& array, FileKind kind) {

@@ -33,7 +33,7 @@ struct StateArray {
   // fp16 or bf16: the type in memory of values that are floats in a checkpoint. They are widened when
   // written, and rounded to nearest when read. None: memory and checkpoint have the same type. A model file
   // may hold floats of /model in 16 bits: they are read unchanged into that type, and widened into fp32.
-  std::optional<DType> held_as = std::nullopt;
+  std::optional<DType> memory_type = std::nullopt;
 
   /// Returns the number of elements.
   [[nodiscard]] std::int64_t size() const {
@@ -47,7 +47,7 @@ struct StateArray {
     return elements * static_cast<std::int64_t>(size_of(type));
   }
   [[nodiscard]] std::int64_t memory_bytes_of(std::int64_t elements) const {
-    return elements * static_cast<std::int64_t>(size_of(held_as.value_or(type)));
+    return elements * static_cast<std::int64_t>(size_of(memory_type.value_or(type)));
   }
 };
 
@@ -83,7 +83,7 @@ struct CheckpointState {
     StateArray array{path, DType::fp32, std::move(dims), {}, true, sharded};
     const std::int64_t count = sharded ? values.size() : array.size();
     if (count > 0 || !sharded) array.pieces.push_back({first, count, values.data()});
-    if (values.type() != DType::fp32) array.held_as = values.type();
+    if (values.type() != DType::fp32) array.memory_type = values.type();
     arrays.push_back(std::move(array));
   }
   void add_text(const std::string& path, std::string text) { texts.push_back({path, std::move(text)}); }

@@ -10,7 +10,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/execution.hpp"
-#include "mylos/checkpoint/file/held_values.hpp"
+#include "mylos/checkpoint/file/widened_values.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
@@ -33,7 +33,7 @@ void fill_piece(const StateArray& array, const StatePiece& piece,
                 const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill) {
   auto* start = static_cast<std::byte*>(piece.data);
   const bool is_near = memory_is_host || !array.on_device;
-  if (is_near && !array.held_as) {
+  if (is_near && !array.memory_type) {
     if (piece.count > 0) fill(piece.first, piece.count, start);
     return;
   }
@@ -41,7 +41,7 @@ void fill_piece(const StateArray& array, const StatePiece& piece,
   std::vector<std::byte> buffer(static_cast<std::size_t>(array.bytes_of(std::min(max_count, piece.count))));
   for (std::int64_t done = 0; done < piece.count; done += max_count) {
     const std::int64_t length = std::min(max_count, piece.count - done);
-    if (array.held_as) {
+    if (array.memory_type) {
       auto* const floats = reinterpret_cast<float*>(buffer.data());
       const StatePiece part{piece.first + done, length, start + array.memory_bytes_of(done)};
       fill(part.first, length, buffer.data());
@@ -98,7 +98,7 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
   file.write(file_offset, array.bytes_of(piece.count),
              [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
                const auto bytes = static_cast<std::size_t>(count);
-               if (array.held_as) {
+               if (array.memory_type) {
                  widen_bytes(array, piece, first, count, buffer);
                } else if (memory_is_host || !array.on_device) {
                  std::memcpy(buffer, start + first, bytes);
@@ -112,11 +112,11 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
 
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& state_array) {
   const DType stored = *dataset.type();
-  const bool is_widened = stored != state_array.type && !state_array.held_as;
+  const bool is_widened = stored != state_array.type && !state_array.memory_type;
   StateArray array = state_array;
-  if (stored == state_array.held_as) {  // in the file as in memory
+  if (stored == state_array.memory_type) {  // in the file as in memory
     array.type = stored;
-    array.held_as.reset();
+    array.memory_type.reset();
   }
   std::uint32_t crc = 0;
   std::int64_t end = 0;  // of what was read

@@ -36,7 +36,7 @@ std::uint64_t checksum_of_words(const Execution& exec, const Word* words, std::i
 
 std::uint64_t checksum_of_piece(const Execution& exec, const StateArray& array, const StatePiece& piece) {
   const std::int64_t bytes = array.memory_bytes_of(piece.count);
-  if (array.held_as)
+  if (array.memory_type)
     return checksum_of_words(exec, static_cast<const std::uint16_t*>(piece.data), piece.first, piece.count);
   if (bytes % 4 != 0) fail_run(errors::internal, "{}: {} bytes, expected whole words", array.path, bytes);
   const auto* words = static_cast<const std::uint32_t*>(piece.data);

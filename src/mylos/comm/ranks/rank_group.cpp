@@ -97,7 +97,7 @@ RankGroup::~RankGroup() {
   }
 }
 
-NodePlace RankGroup::node_place() {
+NodePosition RankGroup::node_position() {
   const std::uint64_t own = hash_bytes(name_of_node());
   std::vector<std::uint64_t> nodes(static_cast<std::size_t>(size_));
   all_gather(&own, nodes.data(), sizeof own);

@@ -19,7 +19,7 @@
 namespace mylos {
 
 /// A rank among those that share its memory.
-struct NodePlace {
+struct NodePosition {
   int first = 0;  // the lowest rank there, which stands for the node
   int index = 0;  // of this rank, from 0 in the order of ranks
   int ranks = 1;
@@ -44,8 +44,8 @@ class RankGroup {
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
   /// Which ranks of the group are on this rank's node: those of one host name on one machine. All ranks call
   /// it.
-  [[nodiscard]] NodePlace node_place();
-  [[nodiscard]] int ranks_on_node() { return node_place().ranks; }
+  [[nodiscard]] NodePosition node_position();
+  [[nodiscard]] int ranks_on_node() { return node_position().ranks; }
 
   /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
   /// allocate. They throw Error while the group is busy.

@@ -35,7 +35,7 @@ std::vector<DeviceId> devices_of_ranks(RankGroup& ranks) {
 }
 
 std::vector<GpuOfRank> gpus_of_ranks(RankGroup& ranks) {
-  return of_all_ranks(ranks, GpuOfRank{ranks.node_place().first, own_gpu()});
+  return of_all_ranks(ranks, GpuOfRank{ranks.node_position().first, own_gpu()});
 }
 
 int ranks_on_device(const std::vector<DeviceId>& of_ranks, int rank) {

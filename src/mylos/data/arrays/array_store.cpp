@@ -29,9 +29,9 @@ constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
 class ArrayStore::State {
  public:
-  State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, Answers answers,
+  State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, GroundTruth truth,
         std::vector<std::string> grid_axes)
-      : options(with_available_targets(paths.front(), given, answers)),
+      : options(with_available_targets(paths.front(), given, truth)),
         name(DataFiles(paths).text()),
         files(std::move(paths), arrays_of(options), options,
               grid_axes.empty() ? grid_axes_of(options) : std::move(grid_axes)),
@@ -59,7 +59,7 @@ class ArrayStore::State {
       if (!reports[i].facts.chunk.empty()) levels = std::max(levels, plans[i].levels);
     const std::int64_t wanted = (levels + layout.every - 1) / layout.every * points_in_window;
     const std::int64_t usual = usual_block_sample_bytes / shape.input_bytes();
-    const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.answer_bytes());
+    const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.truth_bytes());
     return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
   }
 
@@ -70,7 +70,7 @@ class ArrayStore::State {
     if (!options.points_are_samples) {
       const std::int64_t points = layout.rollout.points;
       for (std::int64_t i = 0; i < count; ++i, to += points * channels) {
-        copy_points(*cache, sources, layout, windows.place(first + i), 0, points, channels, to);
+        copy_points(*cache, sources, layout, windows.position_of(first + i), 0, points, channels, to);
         put_channels_in_order(order, points, to);
       }
       return;
@@ -78,8 +78,8 @@ class ArrayStore::State {
     while (count > 0) {
       const std::int64_t point = first % points_in_window;
       const std::int64_t points = std::min(count, points_in_window - point);
-      copy_points(*cache, sources, layout, windows.place(first / points_in_window), point, points, channels,
-                  to);
+      copy_points(*cache, sources, layout, windows.position_of(first / points_in_window), point, points,
+                  channels, to);
       put_channels_in_order(order, points, to);
       first += points;
       count -= points;
@@ -88,20 +88,20 @@ class ArrayStore::State {
   }
 
   /// Returns where a channel of a sample is stored.
-  std::string place_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
-                       std::int64_t channels, std::int64_t sample, std::int64_t column) {
+  std::string location_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
+                          std::int64_t channels, std::int64_t sample, std::int64_t column) {
     const std::lock_guard lock(mutex);
     std::int64_t channel = column % channels;
     if (!order.empty()) channel = order[static_cast<std::size_t>(channel)];
     const std::int64_t point = options.points_are_samples ? sample % points_in_window : column / channels;
-    const WindowIndex::Place window = windows.place(sample / points_in_window);
+    const WindowIndex::Position window = windows.position_of(sample / points_in_window);
     const auto source = std::find_if(sources.begin(), sources.end(), [&](const ChannelSource& each) {
       return channel >= each.first && channel < each.first + each.count;
     });
     const OpenArray& array = files.open(window.file).arrays[source->array];
     const bool constant = layout.is_constant(source->array);
-    return array.place(constant ? 0 : window.trajectory, constant ? 0 : window.level + source->level, point,
-                       channel - source->first);
+    return array.location(constant ? 0 : window.trajectory, constant ? 0 : window.level + source->level,
+                          point, channel - source->first);
   }
 
   /// Makes the pass over all values, or takes its results from the file of data.statistics. The caller holds
@@ -199,8 +199,8 @@ class ArrayStore::State {
 };
 
 ArrayStore::ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
-                       Answers answers, std::vector<std::string> grid)
-    : state_(std::make_shared<State>(std::move(files), options, steps, answers, std::move(grid))) {}
+                       GroundTruth truth, std::vector<std::string> grid)
+    : state_(std::make_shared<State>(std::move(files), options, steps, truth, std::move(grid))) {}
 
 const std::string& ArrayStore::path() const {
   return state_->name;
@@ -223,16 +223,16 @@ void ArrayStore::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) 
   apply_order(targets, state_->target_order, state_->layout.target_names);
 }
 
-std::string ArrayStore::place_of_input(std::int64_t sample, std::int64_t column) const {
+std::string ArrayStore::location_of_input(std::int64_t sample, std::int64_t column) const {
   State& state = *state_;
-  return state.place_of(state.layout.inputs, state.input_order,
-                        static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
+  return state.location_of(state.layout.inputs, state.input_order,
+                           static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
 }
 
-std::string ArrayStore::place_of_target(std::int64_t sample, std::int64_t column) const {
+std::string ArrayStore::location_of_target(std::int64_t sample, std::int64_t column) const {
   State& state = *state_;
-  return state.place_of(state.layout.targets, state.target_order,
-                        static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
+  return state.location_of(state.layout.targets, state.target_order,
+                           static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
 }
 
 void ArrayStore::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
@@ -277,7 +277,7 @@ std::string ArrayStore::identity() const {
   return digest.digest();
 }
 
-std::int64_t ArrayStore::checking_bytes() const {
+std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
   const auto index = static_cast<std::int64_t>(3 * sizeof(std::int64_t)) * state.windows.files();
   return state.cache->memory_bytes() + state.files.memory_bytes() + index;
@@ -303,18 +303,18 @@ Split ArrayStore::samples_of(std::int64_t file) const {
           state.windows.windows_in(file) * state.points_in_window};
 }
 
-WindowPlace ArrayStore::place(std::int64_t sample) const {
+WindowLocation ArrayStore::location_of(std::int64_t sample) const {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
-  const WindowIndex::Place window = state.windows.place(sample / state.points_in_window);
-  WindowPlace place{.file = window.file, .point = sample % state.points_in_window};
+  const WindowIndex::Position window = state.windows.position_of(sample / state.points_in_window);
+  WindowLocation location{.file = window.file, .point = sample % state.points_in_window};
   const std::int64_t newest = window.level + state.layout.rollout.history - 1;
   for (const SlicedAxis& axis : state.files.open(window.file).arrays.front().axes()) {
-    if (axis.name == time_axis) place.newest = axis.start + newest * axis.step;
+    if (axis.name == time_axis) location.newest = axis.start + newest * axis.step;
     if (axis.name != sample_axis) continue;
-    place.sample = axis.start + (axis.role == AxisRole::level ? newest : window.trajectory) * axis.step;
+    location.sample = axis.start + (axis.role == AxisRole::level ? newest : window.trajectory) * axis.step;
   }
-  return place;
+  return location;
 }
 
 const std::vector<ArrayReport>& ArrayStore::arrays() const {
@@ -332,11 +332,11 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
 }
 
 std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
-                                             const ArrayOptions& options, std::int64_t steps, Answers answers,
-                                             std::vector<std::string> grid) {
+                                             const ArrayOptions& options, std::int64_t steps,
+                                             GroundTruth truth, std::vector<std::string> grid) {
   if (names.empty() || !options.given())
     fail_run(errors::internal, "a store of arrays needs files and inputs");
-  return std::make_shared<ArrayStore>(files_of(names), options, steps, answers, std::move(grid));
+  return std::make_shared<ArrayStore>(files_of(names), options, steps, truth, std::move(grid));
 }
 
 }  // namespace mylos

@@ -25,7 +25,7 @@
 namespace mylos {
 
 /// Where a sample lies, in stored indices, counted from 0.
-struct WindowPlace {
+struct WindowLocation {
   std::int64_t file = 0;    // in files()
   std::int64_t sample = 0;  // along the axis "sample"; 0 without it
   std::int64_t newest = 0;  // newest level of the inputs along "time"; 0 without it
@@ -42,8 +42,8 @@ struct ArrayReport {
 class ArrayStore final : public SampleStore {
  public:
   /// Opens every file once. Throws Error (bad_input) with file and array; see open_array_store().
-  ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps, Answers answers,
-             std::vector<std::string> grid);
+  ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
+             GroundTruth truth, std::vector<std::string> grid);
 
   [[nodiscard]] const std::string& path() const override;
   [[nodiscard]] const DatasetShape& shape() const override;
@@ -52,8 +52,8 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const std::vector<std::string>& input_names() const override;
   [[nodiscard]] const std::vector<std::string>& target_names() const override;
   void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) override;
-  [[nodiscard]] std::string place_of_input(std::int64_t sample, std::int64_t column) const override;
-  [[nodiscard]] std::string place_of_target(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_input(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_target(std::int64_t sample, std::int64_t column) const override;
 
   void read_inputs(std::int64_t first, std::int64_t count, void* destination) const override;
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const override;
@@ -75,7 +75,7 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] std::string identity() const override;
   /// Does nothing: values are checked whenever they are read.
   void require_valid_values() const override {}
-  [[nodiscard]] std::int64_t checking_bytes() const override;
+  [[nodiscard]] std::int64_t reading_bytes() const override;
   [[nodiscard]] std::int64_t block_samples() const override;
 
   [[nodiscard]] const RolloutLayout& rollout() const;
@@ -83,7 +83,7 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const std::vector<std::string>& files() const;
   /// Returns the samples of file `file`.
   [[nodiscard]] Split samples_of(std::int64_t file) const;
-  [[nodiscard]] WindowPlace place(std::int64_t sample) const;
+  [[nodiscard]] WindowLocation location_of(std::int64_t sample) const;
   /// Returns inputs, then targets that are no inputs, then constants.
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.
@@ -102,7 +102,7 @@ class ArrayStore final : public SampleStore {
 [[nodiscard]] std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
                                                            const ArrayOptions& options,
                                                            std::int64_t steps = 1,
-                                                           Answers answers = Answers::needed,
+                                                           GroundTruth truth = GroundTruth::required,
                                                            std::vector<std::string> grid = {});
 
 }  // namespace mylos

@@ -47,8 +47,8 @@ OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::str
   for (const std::string& name : names) arrays.emplace_back(file, name, options, grid);
 }
 
-ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, Answers answers) {
-  if (answers == Answers::needed) {
+ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, GroundTruth truth) {
+  if (truth == GroundTruth::required) {
     if (options.targets.empty())
       fail_input(errors::missing_key, "data.arrays.targets is missing: the arrays that the network predicts");
     return options;

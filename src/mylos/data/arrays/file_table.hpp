@@ -28,10 +28,10 @@ struct OpenArrayFile {
   std::vector<OpenArray> arrays;
 };
 
-/// Returns the options, without targets if the file lacks one of these arrays and answers are optional.
-/// Throws Error (bad_input) if answers are needed and the options name no targets.
+/// Returns the options, without targets if the file lacks one of these arrays and ground truth is optional.
+/// Throws Error (bad_input) if ground truth is required and the options name no targets.
 [[nodiscard]] ArrayOptions with_available_targets(const std::string& file, ArrayOptions options,
-                                                  Answers answers);
+                                                  GroundTruth truth);
 
 class FileTable {
  public:

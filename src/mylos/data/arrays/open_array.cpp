@@ -132,7 +132,7 @@ void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t c
   try {
     array_.read(selection.box, stored);
   } catch (const Error& error) {
-    throw error.with(fmt::format("{}, in {}", error.message(), place(trajectory, first, 0, 0)));
+    throw error.with(fmt::format("{}, in {}", error.message(), location(trajectory, first, 0, 0)));
   }
   const std::int64_t size = count * extents_.points() * extents_.channels;
   if (direct ? are_finite(result, size) : convert_numbers(conversion_, selection.loops, stored, result))
@@ -158,7 +158,7 @@ void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, 
     offset += along * loop.source;
   }
   const double number = stored_number(conversion_, stored, offset);
-  const std::string where = place(trajectory, first + level, point, channel);
+  const std::string where = location(trajectory, first + level, point, channel);
   if (std::isnan(number)) {
     fail_input(errors::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
                where, number);
@@ -190,8 +190,8 @@ OpenArray::Run OpenArray::natural_run() const {
   return {};
 }
 
-std::string OpenArray::place(std::int64_t trajectory, std::int64_t level, std::int64_t point,
-                             std::int64_t channel) const {
+std::string OpenArray::location(std::int64_t trajectory, std::int64_t level, std::int64_t point,
+                                std::int64_t channel) const {
   std::vector<std::int64_t> along(extents_.grid.size());
   for (std::size_t k = along.size(); k-- > 0; point /= extents_.grid[k]) along[k] = point % extents_.grid[k];
   std::vector<std::int64_t> indices;

@@ -60,8 +60,8 @@ class OpenArray {
   [[nodiscard]] Run natural_run() const;
 
   /// Returns "run0.h5: array /u[12, 0, 5] (stored indices, counted from 0)".
-  [[nodiscard]] std::string place(std::int64_t trajectory, std::int64_t level, std::int64_t point,
-                                  std::int64_t channel) const;
+  [[nodiscard]] std::string location(std::int64_t trajectory, std::int64_t level, std::int64_t point,
+                                     std::int64_t channel) const;
 
  private:
   struct Selection {

@@ -81,7 +81,7 @@ bool copy_together(const SourceLevels* levels, std::size_t number, std::int64_t 
 }  // namespace
 
 void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, const SampleLayout& layout,
-                 const WindowIndex::Place& window, std::int64_t first, std::int64_t count,
+                 const WindowIndex::Position& window, std::int64_t first, std::int64_t count,
                  std::int64_t channels, float* destination) {
   // The cache holds the slabs of a complete window, so that its levels stay valid together.
   std::array<SourceLevels, sources_at_a_time> found;

@@ -15,7 +15,7 @@ namespace mylos {
 /// Writes points [first, first + count) of one window as [point][channels], from `sources` with that number
 /// of channels in all. Not for concurrent calls with the same cache.
 void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, const SampleLayout& layout,
-                 const WindowIndex::Place& window, std::int64_t first, std::int64_t count,
+                 const WindowIndex::Position& window, std::int64_t first, std::int64_t count,
                  std::int64_t channels, float* destination);
 
 /// Puts the channels of each point into reading order, in place: channel i is the stored channel order[i].

@@ -17,13 +17,13 @@ class WindowIndex {
     first_.push_back(windows() + trajectories * windows_of(levels));
   }
 
-  struct Place {
+  struct Position {
     std::int64_t file = 0;
     std::int64_t trajectory = 0;
     std::int64_t level = 0;  // the first of the window
   };
   [[nodiscard]] std::int64_t windows() const { return first_.back(); }
-  [[nodiscard]] Place place(std::int64_t window) const {
+  [[nodiscard]] Position position_of(std::int64_t window) const {
     const auto after = std::upper_bound(first_.begin(), first_.end(), window);
     const std::int64_t file = after - first_.begin() - 1;
     const std::int64_t within = window - first_window(file);

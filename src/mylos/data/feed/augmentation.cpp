@@ -112,8 +112,8 @@ Augmentation::Augmentation(const AugmentOptions& options, const DatasetShape& sh
       target_point_columns_(shape.outputs / points_of(grid)),
       input_point_bytes_(shape.input_bytes() / points_of(grid)),
       input_(static_cast<std::size_t>(shape.input_bytes())),
-      targets_(static_cast<std::size_t>(moves_targets_ ? shape.answer_bytes() : 0)) {
-  if (moves_targets_) target_point_bytes_ = shape.answer_bytes() / points_of(grid);
+      targets_(static_cast<std::size_t>(moves_targets_ ? shape.truth_bytes() : 0)) {
+  if (moves_targets_) target_point_bytes_ = shape.truth_bytes() / points_of(grid);
   std::copy(grid.begin(), grid.end() - 1, extents_.begin() + static_cast<std::ptrdiff_t>(first_axis_));
   for (std::size_t axis = 0; axis < axes; ++axis)
     source_[axis].resize(static_cast<std::size_t>(extents_[axis]));
@@ -122,8 +122,8 @@ Augmentation::Augmentation(const AugmentOptions& options, const DatasetShape& sh
 Augmentation::Stored Augmentation::moved(const Stored& stored, std::int64_t step, std::int64_t sample) {
   choose(step, sample);
   move(stored.input, input_.data(), input_point_bytes_);
-  if (!moves_targets_) return {input_.data(), stored.answer};
-  move(stored.answer, targets_.data(), target_point_bytes_);
+  if (!moves_targets_) return {input_.data(), stored.truth};
+  move(stored.truth, targets_.data(), target_point_bytes_);
   return {input_.data(), targets_.data()};
 }
 
@@ -213,10 +213,10 @@ std::int64_t Augmentation::stored_target(std::int64_t column) const {
 }
 
 std::int64_t Augmentation::memory_bytes(const DatasetShape& shape, const std::vector<std::int64_t>& grid) {
-  std::int64_t places = 0;
-  for (std::size_t axis = 0; axis + 1 < grid.size(); ++axis) places += grid[axis];
-  return shape.input_bytes() + shape.answer_bytes() +
-         places * static_cast<std::int64_t>(sizeof(std::int64_t));
+  std::int64_t extents = 0;
+  for (std::size_t axis = 0; axis + 1 < grid.size(); ++axis) extents += grid[axis];
+  return shape.input_bytes() + shape.truth_bytes() +
+         extents * static_cast<std::int64_t>(sizeof(std::int64_t));
 }
 
 }  // namespace mylos

@@ -30,7 +30,7 @@ namespace mylos {
 
 /// Throws Error (bad_input) if the options cannot be applied to the samples of `path`: without a grid
 /// (`grid`: extents, then channels; empty: none), or with extents that are too small, too few or unequal.
-/// `places`: positions of the deck's keys.
+/// `places`: locations of the deck's keys.
 void require_augmentable(const AugmentOptions& options, const DatasetShape& shape,
                          const std::vector<std::int64_t>& grid, const std::string& path,
                          const Places& places = {});
@@ -43,7 +43,7 @@ class Augmentation {
 
   struct Stored {
     const std::byte* input;
-    const std::byte* answer;
+    const std::byte* truth;
   };
   /// Returns the sample `sample` of the global batch as transformed for `step`. It is valid until the next
   /// call. Allocates nothing.

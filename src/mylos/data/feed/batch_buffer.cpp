@@ -52,17 +52,17 @@ const char* advice(bool is_normalised, DType type) {
                              : "it lies far outside the training samples; correct it";
 }
 
-/// Finds the value that convert_row refused. `place_of`: describes where the value of an index is stored.
-template <class Stored, class PlaceOf>
+/// Finds the value that convert_row refused. `location_of`: describes where the value of an index is stored.
+template <class Stored, class LocationOf>
 [[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
-                             const PlaceOf& place_of) {
+                             const LocationOf& location_of) {
   for (std::size_t i = 0;; ++i) {
     const auto value = static_cast<float>(in[i]);
     const double exact = scaling.identity() ? static_cast<double>(value) : scaling.normalised(value, i);
     const auto result = static_cast<float>(exact);
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
-    const std::string where = place_of(static_cast<std::int64_t>(i));
+    const std::string where = location_of(static_cast<std::int64_t>(i));
     if (!std::isfinite(value))
       fail_input(errors::not_finite, "{} is {}, expected a finite number", where, value);
     fail_input(errors::not_finite, "{} is {}{}, too large for {}: {}", where, value,
@@ -81,8 +81,8 @@ void put_inputs(std::int64_t features, const ColumnScaling& scaling, DType type,
   });
   if (finite) return;
   fail_value(in, scaling, type, [&](std::int64_t column) {
-    return store.place_of_input(sample.index,
-                                sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column));
+    return store.location_of_input(
+        sample.index, sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column));
   });
 }
 
@@ -106,15 +106,15 @@ void BatchBuffer::put(std::int64_t row, const Sample& sample, const SampleStore&
   const auto put_row = shape.input_type == DType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
   put_row(shape.features, normalizer.inputs, type_, out, store, sample);
   if (shape.task == Task::classification) {
-    const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
+    const auto label = *reinterpret_cast<const std::int32_t*>(sample.truth);
     store.require_label(sample.index, label);
     labels_[static_cast<std::size_t>(row)] = label;
   } else if (shape.task == Task::regression) {
-    const auto* in = reinterpret_cast<const float*>(sample.answer);
+    const auto* in = reinterpret_cast<const float*>(sample.truth);
     auto* targets = targets_.data() + row * shape.outputs;
     if (!convert_row(in, static_cast<std::size_t>(shape.outputs), normalizer.targets, targets)) {
       fail_value(in, normalizer.targets, DType::fp32, [&](std::int64_t column) {
-        return store.place_of_target(
+        return store.location_of_target(
             sample.index, sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column));
       });
     }
@@ -133,7 +133,7 @@ Batch BatchBuffer::batch(std::int64_t samples, std::int64_t first_sample, std::i
 }
 
 std::int64_t BatchBuffer::memory_bytes(const DatasetShape& shape, DType type, std::int64_t capacity) {
-  return capacity * (shape.features * static_cast<std::int64_t>(size_of(type)) + shape.answer_bytes());
+  return capacity * (shape.features * static_cast<std::int64_t>(size_of(type)) + shape.truth_bytes());
 }
 
 }  // namespace mylos

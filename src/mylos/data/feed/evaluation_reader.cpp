@@ -34,7 +34,7 @@ struct EvaluationReader::State {
   std::int64_t capacity;
   BatchBuffer buffer;
   std::vector<std::byte> inputs;
-  std::vector<std::byte> answers;
+  std::vector<std::byte> truth;
   std::int64_t position = 0;  // samples of the share that have been read
   Batch batch;
   bool counts_outside;
@@ -48,7 +48,7 @@ struct EvaluationReader::State {
         capacity(std::min(share.count, options.max_samples)),
         buffer(samples.shape(), options.type, capacity),
         inputs(static_cast<std::size_t>(capacity * samples.shape().input_bytes())),
-        answers(static_cast<std::size_t>(capacity * samples.shape().answer_bytes())),
+        truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
                        samples.shape().input_type == DType::fp32) {}
 };
@@ -71,10 +71,10 @@ const Batch* EvaluationReader::next() {
   const std::int64_t first = state.split.first + first_sample;
   const DatasetShape& shape = state.store.shape();
   state.store.read_inputs(first, count, state.inputs.data());
-  state.store.read_answers(first, count, state.answers.data());
+  state.store.read_truth(first, count, state.truth.data());
   for (std::int64_t i = 0; i < count; ++i) {
     const Sample sample{state.inputs.data() + i * shape.input_bytes(),
-                        state.answers.data() + i * shape.answer_bytes(), first + i};
+                        state.truth.data() + i * shape.truth_bytes(), first + i};
     state.buffer.put(i, sample, state.store, state.normalizer);
     if (!state.counts_outside) continue;
     const std::span inputs(reinterpret_cast<const float*>(sample.input),
@@ -99,7 +99,7 @@ std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split spl
                                             const EvaluationOptions& options) {
   const std::int64_t share = options.share(split.count).count;
   const std::int64_t samples = std::min(share, options.max_samples);
-  return samples * (shape.input_bytes() + shape.answer_bytes()) +
+  return samples * (shape.input_bytes() + shape.truth_bytes()) +
          BatchBuffer::memory_bytes(shape, options.type, samples);
 }
 

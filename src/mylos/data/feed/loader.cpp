@@ -60,8 +60,8 @@ class Loader::Maker final : public BatchMaker {
   Sample next_sample(std::int64_t index_in_batch) {
     Sample sample = source_->next();
     if (!augmentation_) return sample;
-    const auto moved = augmentation_->moved({sample.input, sample.answer}, step_, index_in_batch);
-    return {moved.input, moved.answer, sample.index, &*augmentation_};
+    const auto moved = augmentation_->moved({sample.input, sample.truth}, step_, index_in_batch);
+    return {moved.input, moved.truth, sample.index, &*augmentation_};
   }
 
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler) {

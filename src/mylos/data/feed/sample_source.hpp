@@ -17,7 +17,7 @@ class Augmentation;
 /// A sample in its stored form; valid until the next call of SampleSource::next.
 struct Sample {
   const std::byte* input = nullptr;
-  const std::byte* answer = nullptr;
+  const std::byte* truth = nullptr;
   std::int64_t index = 0;                  // in the file
   const Augmentation* moved_by = nullptr;  // null: its columns are the file's
 };

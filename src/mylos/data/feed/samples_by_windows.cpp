@@ -22,14 +22,14 @@ struct Entry {
 };
 
 std::int64_t rows_per_piece(const DatasetShape& shape) {
-  return std::max<std::int64_t>(1, window_piece_bytes / (shape.input_bytes() + shape.answer_bytes()));
+  return std::max<std::int64_t>(1, window_piece_bytes / (shape.input_bytes() + shape.truth_bytes()));
 }
 
 /// The samples of one window.
 struct WindowStore {
   WindowStore(const DatasetShape& shape, std::int64_t capacity)
       : inputs("data window inputs", capacity * shape.input_bytes()),
-        answers("data window answers", capacity * shape.answer_bytes()),
+        truth("data window targets", capacity * shape.truth_bytes()),
         index_in_use_order(static_cast<std::size_t>(capacity)) {
     in_file_order.reserve(static_cast<std::size_t>(capacity));
   }
@@ -37,7 +37,7 @@ struct WindowStore {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(in_file_order.size()); }
 
   HostBytes inputs;
-  HostBytes answers;
+  HostBytes truth;
   std::vector<std::int64_t> index_in_use_order;
   std::vector<Entry> in_file_order;
   std::size_t read = 0;  // entries of in_file_order that are in memory
@@ -53,7 +53,7 @@ class SamplesByWindows : public SampleSource {
         current_(store.shape(), planned_.max_within(sampler.window_samples())),
         upcoming_(store.shape(), planned_.max_within(sampler.window_samples())),
         input_piece_("data piece inputs", rows_per_piece(store.shape()) * store.shape().input_bytes()),
-        answer_piece_("data piece answers", rows_per_piece(store.shape()) * store.shape().answer_bytes()) {}
+        truth_piece_("data piece targets", rows_per_piece(store.shape()) * store.shape().truth_bytes()) {}
 
   Sample next() override {
     while (next_use_ == current_.count()) {
@@ -64,7 +64,7 @@ class SamplesByWindows : public SampleSource {
     }
     const DatasetShape& shape = store_.shape();
     const Sample sample{current_.inputs.data() + next_use_ * shape.input_bytes(),
-                        current_.answers.data() + next_use_ * shape.answer_bytes(),
+                        current_.truth.data() + next_use_ * shape.truth_bytes(),
                         current_.index_in_use_order[static_cast<std::size_t>(next_use_)]};
     ++next_use_;
     return sample;
@@ -125,7 +125,7 @@ class SamplesByWindows : public SampleSource {
     }
     const std::int64_t rows = entries[end - 1].index - first + 1;
     store_.read_inputs(first, rows, input_piece_.data());
-    store_.read_answers(first, rows, answer_piece_.data());
+    store_.read_truth(first, rows, truth_piece_.data());
     const auto copy_row = [](const HostBytes& from, std::int64_t row, const HostBytes& to, std::int64_t use,
                              std::int64_t bytes) {
       std::copy_n(from.data() + row * bytes, bytes, to.data() + use * bytes);
@@ -133,7 +133,7 @@ class SamplesByWindows : public SampleSource {
     for (; (upcoming_.read) < end; ++upcoming_.read) {
       const Entry& entry = entries[upcoming_.read];
       copy_row(input_piece_, entry.index - first, upcoming_.inputs, entry.use, shape.input_bytes());
-      copy_row(answer_piece_, entry.index - first, upcoming_.answers, entry.use, shape.answer_bytes());
+      copy_row(truth_piece_, entry.index - first, upcoming_.truth, entry.use, shape.truth_bytes());
     }
   }
 
@@ -144,7 +144,7 @@ class SamplesByWindows : public SampleSource {
   WindowStore current_;
   WindowStore upcoming_;
   HostBytes input_piece_;
-  HostBytes answer_piece_;
+  HostBytes truth_piece_;
   std::int64_t next_use_ = 0;
 };
 
@@ -158,7 +158,7 @@ std::unique_ptr<SampleSource> samples_by_windows(const SampleStore& store, Split
 std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share) {
   const std::int64_t capacity =
       RankPositions(sampler.options().batch, share).max_within(sampler.window_samples());
-  const std::int64_t row = shape.input_bytes() + shape.answer_bytes();
+  const std::int64_t row = shape.input_bytes() + shape.truth_bytes();
   const auto bookkeeping = static_cast<std::int64_t>(sizeof(Entry) + sizeof(std::int64_t));
   return 2 * capacity * (row + bookkeeping) + rows_per_piece(shape) * row;
 }

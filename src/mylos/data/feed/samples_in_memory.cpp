@@ -16,14 +16,14 @@ class SamplesInMemory : public SampleSource {
         sampler_(sampler),
         positions_(sampler.options().batch, share),
         inputs_("data inputs", split.count * store.shape().input_bytes()),
-        answers_("data answers", split.count * store.shape().answer_bytes()) {}
+        truth_("data targets", split.count * store.shape().truth_bytes()) {}
 
   Sample next() override {
     if (!read_) read();
     if (next_ == known_.size()) look_up();
     const std::int64_t index = known_[next_++];
     return {inputs_.data() + index * store_.shape().input_bytes(),
-            answers_.data() + index * store_.shape().answer_bytes(), split_.first + index};
+            truth_.data() + index * store_.shape().truth_bytes(), split_.first + index};
   }
 
   void seek(std::int64_t step) override {
@@ -36,12 +36,12 @@ class SamplesInMemory : public SampleSource {
  private:
   void read() {
     const DatasetShape& shape = store_.shape();
-    // Inputs and answers of a block may lie in the same chunks of a file.
+    // Inputs and ground truth of a block may lie in the same chunks of a file.
     const std::int64_t block = store_.block_samples() > 0 ? store_.block_samples() : split_.count;
     for (std::int64_t first = 0; first < split_.count; first += block) {
       const std::int64_t count = std::min(block, split_.count - first);
       store_.read_inputs(split_.first + first, count, inputs_.data() + first * shape.input_bytes());
-      store_.read_answers(split_.first + first, count, answers_.data() + first * shape.answer_bytes());
+      store_.read_truth(split_.first + first, count, truth_.data() + first * shape.truth_bytes());
     }
     read_ = true;
   }
@@ -67,7 +67,7 @@ class SamplesInMemory : public SampleSource {
   Sampler sampler_;
   RankPositions positions_;
   HostBytes inputs_;
-  HostBytes answers_;
+  HostBytes truth_;
   std::array<std::int64_t, 256> known_{};
   std::size_t next_ = 256;
   bool read_ = false;
@@ -81,7 +81,7 @@ std::unique_ptr<SampleSource> samples_in_memory(const SampleStore& store, Split 
 }
 
 std::int64_t memory_of_samples(const DatasetShape& shape, Split split) {
-  return split.count * (shape.input_bytes() + shape.answer_bytes());
+  return split.count * (shape.input_bytes() + shape.truth_bytes());
 }
 
 }  // namespace mylos

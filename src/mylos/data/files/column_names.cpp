@@ -87,16 +87,16 @@ ColumnOrder order_by_name(const std::vector<std::string>& expected, const std::v
     fail_input(errors::bad_names, "{} ({}); both must have the same names, in any order", lists(),
                difference);
   }
-  std::map<std::string, std::int64_t> places;
+  std::map<std::string, std::int64_t> indices;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!places.emplace(given[i], static_cast<std::int64_t>(i)).second)
+    if (!indices.emplace(given[i], static_cast<std::int64_t>(i)).second)
       fail_input(errors::bad_names,
                  "{}; two are called '{}', so that names do not identify them: expected the same order",
                  lists(), printable(given[i]));
   }
   if (expected.size() != given.size()) fail_input(errors::bad_names, "{}; expected the same names", lists());
   ColumnOrder order;
-  for (const std::string& name : expected) order.push_back(places.at(name));
+  for (const std::string& name : expected) order.push_back(indices.at(name));
   return order;
 }
 

@@ -33,14 +33,15 @@ ColumnStatistics combined(const std::vector<ColumnStatistics>& parts, const std:
   return all;
 }
 
-ConcatenatedStore::ConcatenatedStore(const std::vector<std::string>& paths, std::string name, Answers answers)
+ConcatenatedStore::ConcatenatedStore(const std::vector<std::string>& paths, std::string name,
+                                     GroundTruth truth)
     : name_(std::move(name)) {
   if (paths.size() > max_files) {
     fail_input(errors::too_large, "{}: are {} prepared files, of which at most {} can be read together",
                name_, paths.size(), max_files);
   }
   for (const std::string& path : paths) {
-    auto file = std::make_unique<Dataset>(path, answers);
+    auto file = std::make_unique<Dataset>(path, truth);
     if (!files_.empty()) {
       require_same_shape(first(), *file);
       if (file->shape().input_type != first().shape().input_type) {
@@ -81,14 +82,14 @@ void ConcatenatedStore::reorder(const ColumnOrder& inputs, const ColumnOrder& ta
   for (const auto& file : files_) file->reorder(inputs, targets);
 }
 
-std::string ConcatenatedStore::place_of_input(std::int64_t sample, std::int64_t column) const {
+std::string ConcatenatedStore::location_of_input(std::int64_t sample, std::int64_t column) const {
   const Piece at = piece(sample, 1, 0);
-  return at.file->place_of_input(at.part.first, column);
+  return at.file->location_of_input(at.part.first, column);
 }
 
-std::string ConcatenatedStore::place_of_target(std::int64_t sample, std::int64_t column) const {
+std::string ConcatenatedStore::location_of_target(std::int64_t sample, std::int64_t column) const {
   const Piece at = piece(sample, 1, 0);
-  return at.file->place_of_target(at.part.first, column);
+  return at.file->location_of_target(at.part.first, column);
 }
 
 void ConcatenatedStore::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
@@ -150,9 +151,9 @@ std::string ConcatenatedStore::identity() const {
   return digest.digest();
 }
 
-std::int64_t ConcatenatedStore::checking_bytes() const {
+std::int64_t ConcatenatedStore::reading_bytes() const {
   std::int64_t bytes = 0;
-  for (const auto& file : files_) bytes += file->checking_bytes();
+  for (const auto& file : files_) bytes += file->reading_bytes();
   return bytes;
 }
 

@@ -17,7 +17,7 @@ class ConcatenatedStore final : public SampleStore {
   /// Opens the files, at least one. `name`: of all of them in messages. Throws Error (bad_input) if there are
   /// more than `max_files`, or if a file has samples of another shape, type or meaning than the first; its
   /// columns are read by name in the order of the first.
-  ConcatenatedStore(const std::vector<std::string>& paths, std::string name, Answers answers);
+  ConcatenatedStore(const std::vector<std::string>& paths, std::string name, GroundTruth truth);
 
   /// All files stay open.
   static constexpr std::size_t max_files = 256;
@@ -31,8 +31,8 @@ class ConcatenatedStore final : public SampleStore {
     return first().target_names();
   }
   void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) override;
-  [[nodiscard]] std::string place_of_input(std::int64_t sample, std::int64_t column) const override;
-  [[nodiscard]] std::string place_of_target(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_input(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_target(std::int64_t sample, std::int64_t column) const override;
 
   void read_inputs(std::int64_t first, std::int64_t count, void* destination) const override;
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const override;
@@ -44,7 +44,7 @@ class ConcatenatedStore final : public SampleStore {
   [[nodiscard]] std::optional<ColumnStatistics> prepared_input_statistics() const override;
   /// A digest of the identities of the files, in their order.
   [[nodiscard]] std::string identity() const override;
-  [[nodiscard]] std::int64_t checking_bytes() const override;
+  [[nodiscard]] std::int64_t reading_bytes() const override;
   void require_valid_values() const override;
   void require_label(std::int64_t row, std::int32_t label) const override;
   /// Returns remarks on columns that are read in another order than the file's, one per line.

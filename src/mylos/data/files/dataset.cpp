@@ -36,10 +36,10 @@ hdf5::File open_dataset(const std::string& path) {
   return file;
 }
 
-Task task_of(const hdf5::File& file, Answers answers) {
+Task task_of(const hdf5::File& file, GroundTruth truth) {
   const bool labels = file.exists("/labels");
   const bool targets = file.exists("/targets");
-  if (!labels && !targets && answers == Answers::needed) {
+  if (!labels && !targets && truth == GroundTruth::required) {
     fail_input(
         errors::missing_dataset,
         "{}: has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can "
@@ -78,21 +78,21 @@ void put_in_order(const ColumnOrder& order, std::int64_t columns, std::span<T> r
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
   const std::string dimensions =
       fmt::format("inputs {} {} {} {} {}", hdf5::name_in_files(shape.input_type), shape.samples,
-                  shape.features, name_of_answers(shape.task), shape.outputs);
+                  shape.features, name_of_truth(shape.task), shape.outputs);
   Xxh128 digest;
   digest.update(dimensions.data(), dimensions.size());
-  for (auto* part : {&inputs_, &answers_}) {
+  for (auto* part : {&inputs_, &truth_}) {
     const std::string text = part->digest();
     digest.update(text.data(), text.size());
   }
   return digest.digest();
 }
 
-Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
+Dataset::Dataset(const std::string& path, GroundTruth truth, Digests digests)
     : path_(path), file_(open_dataset(path)), digests_(digests) {
-  shape_.task = task_of(file_, answers);
+  shape_.task = task_of(file_, truth);
   open_inputs();
-  if (task() != Task::none) open_answers();
+  if (task() != Task::none) open_truth();
   open_grid();
   open_names();
 }
@@ -130,28 +130,28 @@ void Dataset::open_inputs() {
   inputs_.emplace(file_, inputs, shape_.input_type, digests_);
 }
 
-void Dataset::open_answers() {
-  const hdf5::Dataset answers = file_.dataset(fmt::format("/{}", name_of_answers(task())));
+void Dataset::open_truth() {
+  const hdf5::Dataset truth = file_.dataset(fmt::format("/{}", name_of_truth(task())));
   if (task() == Task::classification) {
-    answers.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
+    truth.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > max_classes) {
       fail_input(errors::bad_dataset, "{}: attribute 'classes' of / is {}, expected 1 to {}", path_,
                  outputs(), max_classes);
     }
   } else {
-    answers.require({DType::fp32}, 2, "[samples, outputs]");
-    shape_.outputs = answers.dims()[1];
+    truth.require({DType::fp32}, 2, "[samples, outputs]");
+    shape_.outputs = truth.dims()[1];
     if (outputs() == 0)
       fail_input(errors::bad_dataset, "{}: dataset /targets is [{}, 0], expected at least one output", path_,
                  samples());
   }
-  if (answers.dims()[0] != samples()) {
-    fail_input(errors::bad_dataset, "{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(),
-               answers.dims()[0], samples());
+  if (truth.dims()[0] != samples()) {
+    fail_input(errors::bad_dataset, "{}: dataset {} has {} samples, /inputs has {}", path_, truth.path(),
+               truth.dims()[0], samples());
   }
   const bool labels = task() == Task::classification;
-  answers_.emplace(file_, answers, labels ? DType::int32 : DType::fp32, digests_);
+  truth_.emplace(file_, truth, labels ? DType::int32 : DType::fp32, digests_);
 }
 
 std::vector<std::string> Dataset::class_names() const {
@@ -205,11 +205,11 @@ std::int64_t Dataset::stored_target(std::int64_t column) const {
   return stored_column(target_order_, column);
 }
 
-std::string Dataset::place_of_input(std::int64_t sample, std::int64_t column) const {
+std::string Dataset::location_of_input(std::int64_t sample, std::int64_t column) const {
   return fmt::format("{}: /inputs row {}, column {} (counted from 0)", path_, sample, stored_input(column));
 }
 
-std::string Dataset::place_of_target(std::int64_t sample, std::int64_t column) const {
+std::string Dataset::location_of_target(std::int64_t sample, std::int64_t column) const {
   return fmt::format("{}: /targets row {}, column {} (counted from 0)", path_, sample, stored_target(column));
 }
 
@@ -226,11 +226,11 @@ void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destinat
 }
 
 void Dataset::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
-  answers_->read(first, count, destination);
+  truth_->read(first, count, destination);
 }
 
 void Dataset::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  if (!answers_) return;
+  if (!truth_) return;
   read_stored_targets(first, count, destination);
   put_in_order(target_order_, outputs(), std::span(destination, static_cast<std::size_t>(count * outputs())));
 }
@@ -240,11 +240,11 @@ void Dataset::read_stored_inputs(std::int64_t first, std::int64_t count, void* d
 }
 
 void Dataset::read_stored_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  answers_->read(first, count, destination);
+  truth_->read(first, count, destination);
 }
 
-std::int64_t Dataset::checking_bytes() const {
-  return inputs_->memory_bytes() + (answers_ ? answers_->memory_bytes() : 0);
+std::int64_t Dataset::reading_bytes() const {
+  return inputs_->memory_bytes() + (truth_ ? truth_->memory_bytes() : 0);
 }
 
 void Dataset::require_label(std::int64_t row, std::int32_t label) const {
@@ -276,16 +276,16 @@ std::string Dataset::computed_identity() const {
   read_all([&](const std::byte* stored,
                std::int64_t count) { identity.add_inputs(stored, count * shape_.input_bytes()); },
            [&](const std::byte* stored, std::int64_t count) {
-             identity.add_answers(stored, count * shape_.answer_bytes());
+             identity.add_truth(stored, count * shape_.truth_bytes());
            });
   return identity.finish(shape_);
 }
 
-void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const {
+void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_truth) const {
   const std::int64_t rows =
-      std::min(samples(), rows_per_read(std::max(shape_.input_bytes(), shape_.answer_bytes())));
+      std::min(samples(), rows_per_read(std::max(shape_.input_bytes(), shape_.truth_bytes())));
   std::vector<std::byte> buffer(
-      static_cast<std::size_t>(rows * std::max(shape_.input_bytes(), shape_.answer_bytes())));
+      static_cast<std::size_t>(rows * std::max(shape_.input_bytes(), shape_.truth_bytes())));
   for (std::int64_t first = 0; first < samples(); first += rows) {
     const std::int64_t count = std::min(rows, samples() - first);
     read_stored_inputs(first, count, buffer.data());
@@ -301,7 +301,7 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
       read_stored_targets(first, count, reinterpret_cast<float*>(buffer.data()));
       require_finite(path_, "/targets", values, first, count, outputs());
     }
-    take_answers(buffer.data(), count);
+    take_truth(buffer.data(), count);
   }
 }
 

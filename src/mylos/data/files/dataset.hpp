@@ -15,9 +15,9 @@ namespace mylos {
 
 class Dataset final : public SampleStore {
  public:
-  /// Throws Error (bad_input) if the file is missing, is not a dataset, has no answers although they are
+  /// Throws Error (bad_input) if the file is missing, is not a dataset, has no ground truth although it is
   /// needed, or has parts that do not fit each other.
-  explicit Dataset(const std::string& path, Answers answers = Answers::needed,
+  explicit Dataset(const std::string& path, GroundTruth truth = GroundTruth::required,
                    Digests digests = Digests::compared);
 
   [[nodiscard]] const std::string& path() const override { return path_; }
@@ -33,8 +33,8 @@ class Dataset final : public SampleStore {
   /// Returns the column of the file that is read as `column`.
   [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
   [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
-  [[nodiscard]] std::string place_of_input(std::int64_t sample, std::int64_t column) const override;
-  [[nodiscard]] std::string place_of_target(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_input(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string location_of_target(std::int64_t sample, std::int64_t column) const override;
 
   /// Inputs are read in their stored type. Blocks that are read for the first time are compared with the
   /// file's digests. Throw Error (bad_input) with the rows of a changed block.
@@ -55,14 +55,14 @@ class Dataset final : public SampleStore {
   /// Returns the stored digest without a pass; nothing if prepare did not make the file.
   [[nodiscard]] std::optional<std::string> stored_identity() const;
 
-  /// Receives the next `count` samples' inputs or answers in stored form.
+  /// Receives the next `count` samples' inputs or ground truth in stored form.
   using TakeRows = std::function<void(const std::byte* stored, std::int64_t count)>;
-  /// Passes every sample's inputs and answers on, in pieces, after checking each value: finite, labels in
-  /// range.
-  void read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const;
+  /// Passes every sample's inputs and ground truth on, in pieces, after checking each value: finite, labels
+  /// in range.
+  void read_all(const TakeRows& take_inputs, const TakeRows& take_truth) const;
 
   /// The memory for comparing data with the file's digests.
-  [[nodiscard]] std::int64_t checking_bytes() const override;
+  [[nodiscard]] std::int64_t reading_bytes() const override;
 
   /// Checks all values of a file that `mylos prepare` did not make, in which values may be NaN and labels
   /// outside the range. The pass of identity() makes the same check; this function is for callers that do not
@@ -72,7 +72,7 @@ class Dataset final : public SampleStore {
 
  private:
   void open_inputs();
-  void open_answers();
+  void open_truth();
   void open_grid();
   void open_names();
   /// Returns whether the file has an identity and digests: copied attributes alone prove nothing about other
@@ -94,7 +94,7 @@ class Dataset final : public SampleStore {
   hdf5::File file_;
   Digests digests_;
   std::optional<CheckedArray> inputs_;
-  std::optional<CheckedArray> answers_;
+  std::optional<CheckedArray> truth_;
   DatasetShape shape_;
   std::vector<std::int64_t> grid_;
   std::vector<std::string> input_names_;

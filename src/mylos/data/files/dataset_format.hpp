@@ -41,13 +41,13 @@ struct DatasetShape {
   DType input_type = DType::fp32;  // or uint8
   std::int64_t samples = 0;
   std::int64_t features = 0;  // numbers per sample
-  std::int64_t outputs = 0;   // classes, or targets per sample; 0 = no answers
+  std::int64_t outputs = 0;   // classes, or targets per sample; 0 = no ground truth
 
-  /// Return the bytes of one sample's inputs and of its answer (label or targets), as stored.
+  /// Return the bytes of one sample's inputs and of its ground truth (label or targets), as stored.
   [[nodiscard]] std::int64_t input_bytes() const {
     return features * static_cast<std::int64_t>(size_of(input_type));
   }
-  [[nodiscard]] std::int64_t answer_bytes() const { return task == Task::classification ? 4 : 4 * outputs; }
+  [[nodiscard]] std::int64_t truth_bytes() const { return task == Task::classification ? 4 : 4 * outputs; }
 };
 
 /// The digest that identifies a dataset: XXH3-128 over shape and contents. A restart with other data is
@@ -57,14 +57,14 @@ class DatasetIdentity {
   void add_inputs(const void* bytes, std::int64_t count) {
     inputs_.update(bytes, static_cast<std::size_t>(count));
   }
-  void add_answers(const void* bytes, std::int64_t count) {
-    answers_.update(bytes, static_cast<std::size_t>(count));
+  void add_truth(const void* bytes, std::int64_t count) {
+    truth_.update(bytes, static_cast<std::size_t>(count));
   }
   [[nodiscard]] std::string finish(const DatasetShape& shape);
 
  private:
   Xxh128 inputs_;
-  Xxh128 answers_;
+  Xxh128 truth_;
 };
 
 }  // namespace mylos

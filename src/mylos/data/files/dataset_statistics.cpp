@@ -90,7 +90,7 @@ ColumnStatistics Dataset::target_statistics(Split part) const {
     require_finite(path_, "/targets", buffer.data(), first, count, outputs());
     sums.add(buffer.data(), count);
   };
-  return statistics_of("targets", outputs(), part, add, shape_.answer_bytes());
+  return statistics_of("targets", outputs(), part, add, shape_.truth_bytes());
 }
 
 }  // namespace mylos

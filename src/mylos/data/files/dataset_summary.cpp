@@ -38,12 +38,12 @@ void write_statistics(hdf5::File& file, const std::string& of, const ColumnStati
   }
 }
 
-/// Returns the rows of a block, the same for inputs and answers, which are read together.
+/// Returns the rows of a block, the same for inputs and ground truth, which are read together.
 std::int64_t block_rows(const DatasetShape& shape) {
-  return rows_per_digest(std::max(shape.input_bytes(), shape.answer_bytes()));
+  return rows_per_digest(std::max(shape.input_bytes(), shape.truth_bytes()));
 }
 
-const char* path_of_answers(const DatasetShape& shape) {
+const char* path_of_truth(const DatasetShape& shape) {
   return shape.task == Task::classification ? "/labels" : "/targets";
 }
 
@@ -55,7 +55,7 @@ DatasetSummary::DatasetSummary(const DatasetShape& shape, std::int64_t channels)
       input_statistics_(shape.features),
       target_statistics_(shape.task == Task::regression ? shape.outputs : 0),
       input_digests_(block_rows(shape), shape.input_bytes()),
-      answer_digests_(block_rows(shape), shape.answer_bytes()) {}
+      truth_digests_(block_rows(shape), shape.truth_bytes()) {}
 
 void DatasetSummary::create(hdf5::File& file) const {
   create_statistics(file, "inputs", shape_.features);
@@ -63,7 +63,7 @@ void DatasetSummary::create(hdf5::File& file) const {
   input_digests_.create(file, "/inputs", shape_.samples);
   if (shape_.task == Task::none) return;
   if (shape_.task == Task::regression) create_statistics(file, "targets", shape_.outputs);
-  answer_digests_.create(file, path_of_answers(shape_), shape_.samples);
+  truth_digests_.create(file, path_of_truth(shape_), shape_.samples);
 }
 
 void DatasetSummary::add_inputs(const void* stored, std::int64_t count) {
@@ -76,10 +76,10 @@ void DatasetSummary::add_inputs(const void* stored, std::int64_t count) {
   input_digests_.add(stored, count);
 }
 
-void DatasetSummary::add_answers(const void* stored, std::int64_t count) {
+void DatasetSummary::add_truth(const void* stored, std::int64_t count) {
   if (shape_.task == Task::regression) target_statistics_.add(static_cast<const float*>(stored), count);
-  identity_.add_answers(stored, count * shape_.answer_bytes());
-  answer_digests_.add(stored, count);
+  identity_.add_truth(stored, count * shape_.truth_bytes());
+  truth_digests_.add(stored, count);
 }
 
 void DatasetSummary::write(hdf5::File& file, std::int64_t outputs) {
@@ -88,7 +88,7 @@ void DatasetSummary::write(hdf5::File& file, std::int64_t outputs) {
   if (channels_ > 0) write_statistics(file, "channels", channel_statistics(of_inputs, channels_));
   input_digests_.write(file, "/inputs");
   if (shape_.task == Task::regression) write_statistics(file, "targets", target_statistics_.result());
-  if (shape_.task != Task::none) answer_digests_.write(file, path_of_answers(shape_));
+  if (shape_.task != Task::none) truth_digests_.write(file, path_of_truth(shape_));
   shape_.outputs = outputs;
   file.write_attribute("/", "identity", identity_.finish(shape_));
 }

@@ -17,10 +17,10 @@ class DatasetSummary {
   /// Creates the datasets in the file, whose size is then known.
   void create(hdf5::File& file) const;
 
-  /// Adds the next `count` samples' inputs or answers in stored form. Inputs and answers must each be in
-  /// order; they may alternate in any way.
+  /// Adds the next `count` samples' inputs or ground truth in stored form. Inputs and ground truth must each
+  /// be in order; they may alternate in any way.
   void add_inputs(const void* stored, std::int64_t count);
-  void add_answers(const void* stored, std::int64_t count);
+  void add_truth(const void* stored, std::int64_t count);
 
   /// Writes the summary after the last sample. `outputs`: the number of classes if it is known only now, or
   /// that of the shape.
@@ -33,7 +33,7 @@ class DatasetSummary {
   StatisticsAccumulator target_statistics_;
   DatasetIdentity identity_;
   BlockDigests input_digests_;
-  BlockDigests answer_digests_;
+  BlockDigests truth_digests_;
 };
 
 }  // namespace mylos

@@ -41,7 +41,7 @@ struct DatasetWriter::State {
   DatasetShape shape;
   DatasetSummary summary;
   std::int64_t inputs_written = 0;
-  std::int64_t answers_written = 0;
+  std::int64_t truth_written = 0;
   std::int32_t max_label = 0;
 };
 
@@ -94,25 +94,25 @@ void DatasetWriter::add_inputs(const float* values, std::int64_t count) {
 }
 
 void DatasetWriter::add_labels(const std::int32_t* values, std::int64_t count) {
-  state_->file.dataset("/labels").write(state_->answers_written, count, values);
-  state_->summary.add_answers(values, count);
+  state_->file.dataset("/labels").write(state_->truth_written, count, values);
+  state_->summary.add_truth(values, count);
   for (std::int64_t i = 0; i < count; ++i) state_->max_label = std::max(state_->max_label, values[i]);
-  state_->answers_written += count;
+  state_->truth_written += count;
 }
 
 void DatasetWriter::add_targets(const float* values, std::int64_t count) {
   const std::int64_t outputs = state_->shape.outputs;
-  state_->file.dataset("/targets").write(state_->answers_written * outputs, count * outputs, values);
-  state_->summary.add_answers(values, count);
-  state_->answers_written += count;
+  state_->file.dataset("/targets").write(state_->truth_written * outputs, count * outputs, values);
+  state_->summary.add_truth(values, count);
+  state_->truth_written += count;
 }
 
 void DatasetWriter::finish() {
   State& state = *state_;
-  const std::int64_t answers = state.shape.task == Task::none ? 0 : state.shape.samples;
-  if (state.inputs_written != state.shape.samples || state.answers_written != answers) {
-    fail_run(errors::internal, "{}: {} inputs and {} answers were given for {} samples",
-             state.pending.temporary(), state.inputs_written, state.answers_written, state.shape.samples);
+  const std::int64_t truth = state.shape.task == Task::none ? 0 : state.shape.samples;
+  if (state.inputs_written != state.shape.samples || state.truth_written != truth) {
+    fail_run(errors::internal, "{}: {} inputs and {} labels or targets were given for {} samples",
+             state.pending.temporary(), state.inputs_written, state.truth_written, state.shape.samples);
   }
   if (state.shape.task == Task::classification && state.shape.outputs == 0) {
     state.shape.outputs = state.max_label + std::int64_t{1};
@@ -120,7 +120,7 @@ void DatasetWriter::finish() {
   }
   state.summary.write(state.file, state.shape.outputs);
   state.file.close();
-  const Dataset written(state.pending.temporary(), Answers::optional);
+  const Dataset written(state.pending.temporary(), GroundTruth::optional);
   written.read_all([](const std::byte*, std::int64_t) {}, [](const std::byte*, std::int64_t) {});
   state.pending.publish();
 }

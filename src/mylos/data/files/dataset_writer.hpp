@@ -14,8 +14,8 @@ namespace mylos {
 class DatasetWriter {
  public:
   /// Creates a temporary file and reserves its space. Classification with outputs = 0: the largest label
-  /// determines the number of classes. Task::none: no answers are added. `source` states the origin of the
-  /// samples, `sample_shape` ("28 28", or empty) the shape of a sample's features.
+  /// determines the number of classes. Task::none: no ground truth is added. `source` states the origin of
+  /// the samples, `sample_shape` ("28 28", or empty) the shape of a sample's features.
   DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
                 const std::string& sample_shape = "");
   ~DatasetWriter();
@@ -26,8 +26,9 @@ class DatasetWriter {
   void name_inputs(const std::vector<std::string>& names);
   void name_targets(const std::vector<std::string>& names);
 
-  /// Add the next `count` samples' inputs or answers. Inputs and answers must each be in order; they may
-  /// alternate in any way. The caller checks the values, because it can name the origin of a wrong one.
+  /// Add the next `count` samples' inputs or ground truth. Inputs and ground truth must each be in order;
+  /// they may alternate in any way. The caller checks the values, because it can name the origin of a wrong
+  /// one.
   void add_inputs(const std::uint8_t* values, std::int64_t count);
   void add_inputs(const float* values, std::int64_t count);
   void add_labels(const std::int32_t* values, std::int64_t count);

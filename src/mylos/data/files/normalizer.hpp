@@ -86,7 +86,7 @@ struct Split;
 
 /// Computes the normalizer from the statistics of the training samples, which are a part of the store; the
 /// result is the same on every rank. `note` receives a message about constant columns. `channels`: of samples
-/// on a grid; 0: no grid. `places`: positions of the deck's keys. Without `normalizes_targets` targets are
+/// on a grid; 0: no grid. `places`: locations of the deck's keys. Without `normalizes_targets` targets are
 /// not changed; `targets_on_grid`: all points of the grid share their scaling. Without normalisation the
 /// input range is the one that prepare stored, which avoids a pass over the file; bytes have no range. Where
 /// the store's statistics are of channels, "standard" and "minmax" are by channel too. `given` replaces

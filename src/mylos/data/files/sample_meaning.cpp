@@ -96,8 +96,8 @@ void require_same_shape(const SampleStore& train, const SampleStore& other,
                other.features(), on_grid(other), train.path(), train.features(), on_grid(train));
   }
   if (train.task() != other.task()) {
-    fail_input(errors::data_mismatch, "{}: holds {}, {} holds {}", other.path(),
-               name_of_answers(other.task()), train.path(), name_of_answers(train.task()));
+    fail_input(errors::data_mismatch, "{}: holds {}, {} holds {}", other.path(), name_of_truth(other.task()),
+               train.path(), name_of_truth(train.task()));
   }
   if (train.outputs() != other.outputs()) {
     fail_input(errors::data_mismatch, "{}: has {} {}, {} has {}", other.path(), other.outputs(),

@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-const char* name_of_answers(Task task) {
+const char* name_of_truth(Task task) {
   switch (task) {
     case Task::classification:
       return "labels";

@@ -31,11 +31,12 @@ struct Splits {
 };
 [[nodiscard]] Splits split_samples(std::int64_t samples, double validation_fraction);
 
-/// Whether inputs may come alone, which is enough for prediction but not for training or evaluation.
-enum class Answers { needed, optional };
+/// Whether samples must have ground truth (labels or targets). Inputs alone suffice for prediction, but not
+/// for training or evaluation.
+enum class GroundTruth { required, optional };
 
-/// Returns the name of the dataset with the answers, without its slash: "labels", "targets", "nothing".
-[[nodiscard]] const char* name_of_answers(Task task);
+/// Returns the name of the dataset with the ground truth, without its slash: "labels", "targets", "nothing".
+[[nodiscard]] const char* name_of_truth(Task task);
 
 class SampleStore {
  public:
@@ -65,8 +66,8 @@ class SampleStore {
 
   /// Return where column `column`, in reading order, of a sample lies, for messages: "train.h5: /inputs row
   /// 3, column 5 (counted from 0)".
-  [[nodiscard]] virtual std::string place_of_input(std::int64_t sample, std::int64_t column) const = 0;
-  [[nodiscard]] virtual std::string place_of_target(std::int64_t sample, std::int64_t column) const = 0;
+  [[nodiscard]] virtual std::string location_of_input(std::int64_t sample, std::int64_t column) const = 0;
+  [[nodiscard]] virtual std::string location_of_target(std::int64_t sample, std::int64_t column) const = 0;
 
   /// Read samples [first, first + count), row-major: inputs [count, features] in the type of shape();
   /// labels [count]; targets [count, outputs]. Two threads may read at the same time (a loader's and that of
@@ -77,8 +78,8 @@ class SampleStore {
   virtual void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const = 0;
   /// Does nothing if there are no targets.
   virtual void read_targets(std::int64_t first, std::int64_t count, float* destination) const = 0;
-  /// Reads the answers of the task: labels (int32), targets (float) or nothing.
-  void read_answers(std::int64_t first, std::int64_t count, std::byte* destination) const {
+  /// Reads the ground truth of the task: labels (int32), targets (float) or nothing.
+  void read_truth(std::int64_t first, std::int64_t count, std::byte* destination) const {
     if (task() == Task::classification)
       read_labels(first, count, reinterpret_cast<std::int32_t*>(destination));
     if (task() == Task::regression) read_targets(first, count, reinterpret_cast<float*>(destination));
@@ -106,7 +107,7 @@ class SampleStore {
   virtual void require_label(std::int64_t /*row*/, std::int32_t /*label*/) const {}
 
   /// Returns the host memory in bytes that reading takes besides the caller's: digests, cached chunks.
-  [[nodiscard]] virtual std::int64_t checking_bytes() const = 0;
+  [[nodiscard]] virtual std::int64_t reading_bytes() const = 0;
   /// Returns the number of adjacent samples that are read together fastest, for shuffle = "blocks"; 0: as
   /// many as a piece of the file of usual size holds.
   [[nodiscard]] virtual std::int64_t block_samples() const { return 0; }

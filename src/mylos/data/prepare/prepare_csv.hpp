@@ -5,7 +5,7 @@
 // determines the separator. A cell may be quoted; it may then contain separators and doubled quotes (RFC
 // 4180). The first line holds names if none of its cells is a number, and is a sample if all are; mixed lines
 // are refused unless the user says what they are. A column is given by its name or, if no column has that
-// name, by its number, counted from 1 (like cut and awk). The columns that are not answers are the inputs:
+// name, by its number, counted from 1 (like cut and awk). The columns that are not targets are the inputs:
 // all of them if neither targets nor label are given, for predictions. With --inputs only the named ones are;
 // the cells of all others are not read, and may be text.
 //

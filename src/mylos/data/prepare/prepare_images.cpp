@@ -151,7 +151,7 @@ void remove_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<s
 
 std::vector<std::string> known_classes(const PrepareImages& job) {
   if (job.classes_of.empty()) return {};
-  std::vector<std::string> names = Dataset(job.classes_of, Answers::optional).class_names();
+  std::vector<std::string> names = Dataset(job.classes_of, GroundTruth::optional).class_names();
   if (names.empty()) {
     fail_input(errors::missing_dataset, "{}: has no /class_names, which `mylos prepare images` writes",
                job.classes_of);

@@ -21,17 +21,17 @@ void require_own_grid(const ArrayStore& store, const std::vector<std::int64_t>& 
              place_of(places, {"data.shape"}), store.path(), own, fmt::join(shape, ", "));
 }
 
-std::unique_ptr<RunData> open_arrays(const Options& options, Answers answers, const Places& places) {
+std::unique_ptr<RunData> open_arrays(const Options& options, GroundTruth truth, const Places& places) {
   const DataOptions& data = options.data;
   SampleStores stores;
-  const auto train = open_array_store(data.train.names, data.arrays, 1, answers);
+  const auto train = open_array_store(data.train.names, data.arrays, 1, truth);
   require_own_grid(*train, data.shape, places);
   stores.train = train;
   stores.arrays = train;
   if (options.rollout.steps > 1)
-    stores.rollouts = open_array_store(data.train.names, data.arrays, options.rollout.steps, answers);
+    stores.rollouts = open_array_store(data.train.names, data.arrays, options.rollout.steps, truth);
   if (!data.test.empty()) stores.test = open_array_store(data.test.names, data.arrays);
-  return sample_data(options, std::move(stores), answers, places);
+  return sample_data(options, std::move(stores), truth, places);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct DataKind {
   /// Whether the file is of this kind. Throws Error (bad_input) if it cannot be opened.
   bool (*holds)(const std::string& path);
   bool (*feeds)(ModelType type);
-  std::unique_ptr<RunData> (*open)(const Options& options, Answers answers, const Places& places);
+  std::unique_ptr<RunData> (*open)(const Options& options, GroundTruth truth, const Places& places);
 };
 
 // Functions: Clang copies constants of namespaces to the device, and these point to functions of the host.

@@ -6,7 +6,7 @@ namespace mylos {
 enum class DataPart { train, validation, test };
 
 /// The parts that evaluations during a run use, if present, in this order.
-inline constexpr DataPart judging_parts[] = {DataPart::validation, DataPart::test};
+inline constexpr DataPart held_out_parts[] = {DataPart::validation, DataPart::test};
 
 /// Returns "train", "validation" or "test".
 [[nodiscard]] constexpr const char* name_of(DataPart part) {

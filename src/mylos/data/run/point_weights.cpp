@@ -24,7 +24,8 @@ namespace mylos {
 namespace {
 
 /// Returns "areas.h5: array /area[3, 0] (stored indices, counted from 0)".
-std::string place_of_value(const std::string& where, const std::vector<std::int64_t>& dims, std::size_t at) {
+std::string location_of_value(const std::string& where, const std::vector<std::int64_t>& dims,
+                              std::size_t at) {
   std::vector<std::int64_t> indices(dims.size());
   auto rest = static_cast<std::int64_t>(at);
   for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d]) indices[d] = rest % dims[d];
@@ -40,7 +41,7 @@ void require_valid(const std::string& where, const std::vector<std::int64_t>& di
     fail_input(
         std::isfinite(values[i]) ? errors::bad_value : errors::not_finite,
         "data.weights: {} is {}, expected a weight of at least 0; 0 is that of points that do not count",
-        place_of_value(where, dims, i), values[i]);
+        location_of_value(where, dims, i), values[i]);
   }
   if (sum > 0) return;
   fail_input(errors::bad_value, "data.weights: all {} numbers of {} are 0: no point would count",
@@ -70,10 +71,10 @@ void order_as_grid(const ArrayOptions& arrays, const std::string& array, PointWe
   const std::vector<float> values = weights.values;
   for (std::size_t to = 0; to < values.size(); ++to) {
     auto rest = static_cast<std::int64_t>(to);
-    std::int64_t place = 0;
+    std::int64_t offset = 0;
     for (std::size_t i = from.size(); i-- > 0; rest /= weights.extents[i])
-      place += rest % weights.extents[i] * strides[from[i]];
-    weights.values[to] = values[static_cast<std::size_t>(place)];
+      offset += rest % weights.extents[i] * strides[from[i]];
+    weights.values[to] = values[static_cast<std::size_t>(offset)];
   }
 }
 

@@ -21,7 +21,7 @@ void complete(Options& options, const DataDescription& data) {
 
 std::vector<DataPart> evaluated_parts(const EvaluationData* data) {
   std::vector<DataPart> parts;
-  for (const DataPart part : judging_parts)
+  for (const DataPart part : held_out_parts)
     if (data != nullptr && data->has(part)) parts.push_back(part);
   return parts;
 }
@@ -32,15 +32,15 @@ PartMemory evaluation_pass_memory(const EvaluationData* data, const EvaluationOp
   return {{"evaluation data", static_cast<std::size_t>(bytes), false}};
 }
 
-std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
+std::unique_ptr<RunData> open_run_data(const Options& options, GroundTruth truth, const Places& places) {
   if (options.data.train.empty())
     fail_input(errors::missing_key, "the deck has no data.train; only `mylos plan` works without it");
-  if (options.data.arrays.given()) return array_samples().open(options, answers, places);
+  if (options.data.arrays.given()) return array_samples().open(options, truth, places);
   const std::string file = prepared_files(options.data.train).front();
   const std::array kinds = data_kinds();
   const DataKind& given =
       *std::ranges::find_if(kinds, [&](const DataKind& kind) { return kind.holds(file); });
-  if (given.feeds(options.model.type)) return given.open(options, answers, places);
+  if (given.feeds(options.model.type)) return given.open(options, truth, places);
   const DataKind& wanted =
       *std::ranges::find_if(kinds, [&](const DataKind& kind) { return kind.feeds(options.model.type); });
   fail_input(

@@ -24,10 +24,10 @@ class RunData : public DataDescription, public TrainingData, public EvaluationDa
 void complete(Options& options, const DataDescription& data);
 
 /// Opens the files that the deck names and checks them against each other and against the deck. Throws Error
-/// (bad_input). `answers`: for labelled samples; tokens always have answers. `places`: positions of the
+/// (bad_input). `truth`: for labelled samples; tokens always have ground truth. `places`: locations of the
 /// deck's keys.
 [[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options,
-                                                     Answers answers = Answers::needed,
+                                                     GroundTruth truth = GroundTruth::required,
                                                      const Places& places = {});
 
 }  // namespace mylos

@@ -58,25 +58,25 @@ SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Op
   if (store.block_samples() == 0) return order;
   constexpr std::int64_t min_window_blocks = 4;
   constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
-  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().answer_bytes();
+  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().truth_bytes();
   order.block_samples = store.block_samples();
   order.window_blocks =
       std::clamp(window_bytes / order.block_samples / sample_bytes, min_window_blocks, order.window_blocks);
   return order;
 }
 
-std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, Answers answers,
+std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, GroundTruth truth,
                                            std::vector<std::string>& notes) {
   const std::vector<std::string> paths = prepared_files(files);
-  if (paths.size() == 1) return std::make_shared<Dataset>(paths.front(), answers);
-  auto store = std::make_shared<ConcatenatedStore>(paths, files.text(), answers);
+  if (paths.size() == 1) return std::make_shared<Dataset>(paths.front(), truth);
+  auto store = std::make_shared<ConcatenatedStore>(paths, files.text(), truth);
   notes.insert(notes.end(), store->notes().begin(), store->notes().end());
   return store;
 }
 
 class SampleData final : public RunData {
  public:
-  SampleData(const Options& options, SampleStores stores, Answers answers, const Places& places)
+  SampleData(const Options& options, SampleStores stores, GroundTruth truth, const Places& places)
       : places_(places),
         normalize_(options.data.normalize),
         has_probabilities_(options.model.prediction() == Prediction::probabilities),
@@ -93,7 +93,7 @@ class SampleData final : public RunData {
                             ? windows_of_all_steps(*stores_.rollouts, *stores_.arrays, splits_.train)
                             : splits_.train),
         sampler_(sampling(training_, training_split_.count, options)) {
-    if (answers == Answers::needed)
+    if (truth == GroundTruth::required)
       require_augmentable(augment_, training_.shape(), training_grid(), train_.path(), places_);
     if (stores_.test) {
       require_same_shape(train_, *stores_.test, deck_grid_);
@@ -179,7 +179,7 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
     return Loader::memory_bytes(training_.shape(), training_split_, sampler_, loading(reader)) +
-           training_.checking_bytes() + normalizer_bytes(training_.shape());
+           training_.reading_bytes() + normalizer_bytes(training_.shape());
   }
   [[nodiscard]] std::int64_t saved_by_blocks(const TrainingReader& reader) const override {
     SamplerOptions by_blocks = sampler_.options();
@@ -197,7 +197,7 @@ class SampleData final : public RunData {
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const SampleStore& data = store_of(part);
     const bool is_the_readers = &data == &training_;  // which counts it
-    const std::int64_t checking = is_the_readers ? 0 : data.checking_bytes();
+    const std::int64_t checking = is_the_readers ? 0 : data.reading_bytes();
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking +
            normalizer_bytes(data.shape());
   }
@@ -254,16 +254,16 @@ class SampleData final : public RunData {
     const bool starts_on_one = model.type == ModelType::chain && !model.chain.empty() &&
                                traits_of(model.chain.front().kind).needs_grid;
     if (!model.shape.empty() || !starts_on_one) return;
-    const std::string place = place_of(places_, {"model.layers.1", "model.type"});
+    const std::string location = place_of(places_, {"model.layers.1", "model.type"});
     if (stores_.arrays) {
       fail_input(errors::data_mismatch,
                  "{}{}: its samples have no grid, which layer '{}' needs; data.arrays.axes names the axes of "
                  "one (\"time y x\"), and data.arrays.points_are_samples = false keeps it",
-                 place, path(), layer_name(model.chain, 0));
+                 location, path(), layer_name(model.chain, 0));
     }
     fail_input(errors::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which layer '{}' needs; {}",
-               place, path(), layer_name(model.chain, 0), how_to_give_a_grid);
+               location, path(), layer_name(model.chain, 0), how_to_give_a_grid);
   }
 
   static void require_probabilities(const SampleStore& data) {
@@ -299,25 +299,25 @@ class SampleData final : public RunData {
 
 }  // namespace
 
-std::unique_ptr<RunData> sample_data(const Options& options, SampleStores stores, Answers answers,
+std::unique_ptr<RunData> sample_data(const Options& options, SampleStores stores, GroundTruth truth,
                                      const Places& places) {
-  return std::make_unique<SampleData>(options, std::move(stores), answers, places);
+  return std::make_unique<SampleData>(options, std::move(stores), truth, places);
 }
 
 DataKind labelled_samples() {
-  return {
-      .name = "labelled samples",
-      .learner = "mlp",
-      .prepared = "idx",
-      .holds = [](const std::string&) { return true; },
-      .feeds = [](ModelType type) { return type != ModelType::gpt; },
-      .open = [](const Options& options, Answers answers, const Places& places) -> std::unique_ptr<RunData> {
-        SampleStores stores;
-        stores.train = open_prepared(options.data.train, answers, stores.notes);
-        if (!options.data.test.empty())
-          stores.test = open_prepared(options.data.test, Answers::needed, stores.notes);
-        return sample_data(options, std::move(stores), answers, places);
-      }};
+  return {.name = "labelled samples",
+          .learner = "mlp",
+          .prepared = "idx",
+          .holds = [](const std::string&) { return true; },
+          .feeds = [](ModelType type) { return type != ModelType::gpt; },
+          .open = [](const Options& options, GroundTruth truth,
+                     const Places& places) -> std::unique_ptr<RunData> {
+            SampleStores stores;
+            stores.train = open_prepared(options.data.train, truth, stores.notes);
+            if (!options.data.test.empty())
+              stores.test = open_prepared(options.data.test, GroundTruth::required, stores.notes);
+            return sample_data(options, std::move(stores), truth, places);
+          }};
 }
 
 }  // namespace mylos

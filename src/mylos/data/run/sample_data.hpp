@@ -21,6 +21,6 @@ struct SampleStores {
 
 /// Checks the stores against each other and against the deck. Throws Error (bad_input).
 [[nodiscard]] std::unique_ptr<RunData> sample_data(const Options& options, SampleStores stores,
-                                                   Answers answers, const Places& places);
+                                                   GroundTruth truth, const Places& places);
 
 }  // namespace mylos

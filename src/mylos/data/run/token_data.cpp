@@ -74,7 +74,7 @@ class TokenData final : public RunData {
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
     return TokenLoader::memory_bytes(train_, splits_.train, sampler_, loading(reader)) +
-           train_.checking_bytes();
+           train_.reading_bytes();
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer&,
                                                           const EvaluationOptions& options) const override {
@@ -83,7 +83,7 @@ class TokenData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const TokenDataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    const std::int64_t checking = part == DataPart::test ? data.reading_bytes() : 0;  // else the reader's
     return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options) + checking;
   }
 
@@ -115,7 +115,7 @@ DataKind token_windows() {
           .prepared = "text",
           .holds = holds_tokens,
           .feeds = [](ModelType type) { return type == ModelType::gpt; },
-          .open = [](const Options& options, Answers, const Places&) -> std::unique_ptr<RunData> {
+          .open = [](const Options& options, GroundTruth, const Places&) -> std::unique_ptr<RunData> {
             return std::make_unique<TokenData>(options);
           }};
 }

@@ -25,17 +25,17 @@ void append(ColumnScaling& to, const ColumnScaling& from, std::int64_t column) {
 Split windows_of_all_steps(const ArrayStore& several, const ArrayStore& single, Split train) {
   Split all{0, several.samples()};
   if (train.count < single.samples()) {
-    const WindowPlace held_out = single.place(train.count);
+    const WindowLocation held_out = single.location_of(train.count);
     const RolloutLayout& layout = several.rollout();
     const std::int64_t further =
         (layout.steps - 1) * layout.ahead * stored_levels_per_level(several.options());
     const auto is_training = [&](std::int64_t window) {
-      const WindowPlace at = several.place(window);
+      const WindowLocation at = several.location_of(window);
       if (at.file != held_out.file) return at.file < held_out.file;
       if (at.sample != held_out.sample) return at.sample < held_out.sample;
       return at.newest + further < held_out.newest;
     };
-    std::int64_t first = 0;  // windows are in the order of their places
+    std::int64_t first = 0;  // windows are in the order of their locations
     for (std::int64_t end = all.count; first < end;) {
       const std::int64_t middle = first + (end - first) / 2;
       if (is_training(middle)) {

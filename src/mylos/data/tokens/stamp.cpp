@@ -38,11 +38,11 @@ void write_format(hdf5::File& file, std::string_view format, std::int64_t versio
 }
 
 void stamp_samples(const std::string& path) {
-  const Dataset dataset(path, Answers::optional, Digests::ignored);
+  const Dataset dataset(path, GroundTruth::optional, Digests::ignored);
   const std::vector<std::int64_t>& grid = dataset.grid();
   DatasetSummary summary(dataset.shape(), grid.empty() ? 0 : grid.back());
   dataset.read_all([&](const std::byte* stored, std::int64_t count) { summary.add_inputs(stored, count); },
-                   [&](const std::byte* stored, std::int64_t count) { summary.add_answers(stored, count); });
+                   [&](const std::byte* stored, std::int64_t count) { summary.add_truth(stored, count); });
   const auto write = [&](hdf5::File& file) {
     if (file.exists("/statistics")) file.remove("/statistics");
     summary.create(file);
@@ -50,7 +50,7 @@ void stamp_samples(const std::string& path) {
     write_format(file, dataset_format, dataset_version);
   };
   replace_by_edited_copy(path, write, [](const std::string& written) {
-    Dataset(written, Answers::optional)
+    Dataset(written, GroundTruth::optional)
         .read_all([](const std::byte*, std::int64_t) {}, [](const std::byte*, std::int64_t) {});
   });
 }

@@ -37,7 +37,7 @@ class TokenDataset {
   void read_all(const std::function<void(const std::byte* stored, std::int64_t count)>& take) const;
 
   /// Returns the memory for comparing data with the file's digests.
-  [[nodiscard]] std::int64_t checking_bytes() const { return tokens_.memory_bytes(); }
+  [[nodiscard]] std::int64_t reading_bytes() const { return tokens_.memory_bytes(); }
 
   /// Throws Error (bad_input) unless tokens [first, first + count), which read() stored there, are in the
   /// vocabulary.

@@ -180,7 +180,7 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
   ranks_.mark_busy(operation);
   last_operation_ = operation;
   own.begin.record(execution);
-  own.begin.hold_back(collectives_);
+  own.begin.make_wait(collectives_);
   calls(stream_of(collectives_));
   own.end.record(collectives_);
   return {static_cast<int>(slot)};
@@ -269,7 +269,7 @@ void NcclCommunicator::wait(const Execution& execution, Request& request) {
   nccl_->require_usable();
   if (request.slot >= 0) {
     Slot& own = slots_[static_cast<std::size_t>(std::exchange(request.slot, -1))];
-    own.end.hold_back(execution);
+    own.end.make_wait(execution);
     own.is_taken = false;
   }
   nccl_->poll(last_operation_);
@@ -284,14 +284,14 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
   ranks_.mark_busy(name);
   last_operation_ = name;
   agreement_.begin.record(execution);
-  agreement_.begin.hold_back(collectives_);
+  agreement_.begin.make_wait(collectives_);
   nccl_->group(name, [&](const auto& take) {
     take(ncclAllReduce(buffer.own_flags(), buffer.reduced_flags(), flags, ncclInt32, ncclMax, nccl_->handle(),
                        stream));
     take(ncclAllGather(buffer.own_sums(), buffer.all_sums(), sums, ncclFloat64, nccl_->handle(), stream));
   });
   agreement_.end.record(collectives_);
-  agreement_.end.hold_back(execution);
+  agreement_.end.make_wait(execution);
   buffer.fold(execution);
 }
 

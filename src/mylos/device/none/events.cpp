@@ -8,7 +8,7 @@ struct DeviceEvent::Handle {};
 DeviceEvent::DeviceEvent() = default;
 DeviceEvent::~DeviceEvent() = default;
 void DeviceEvent::record(const Execution&) {}
-void DeviceEvent::hold_back(const Execution&) const {}
+void DeviceEvent::make_wait(const Execution&) const {}
 void DeviceEvent::wait() const {}
 
 Execution make_instance() {

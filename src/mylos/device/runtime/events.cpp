@@ -34,7 +34,7 @@ void DeviceEvent::record(const Execution& exec) {
   require(runtime::record(handle_->event, runtime::stream_of(exec)), "record an event");
 }
 
-void DeviceEvent::hold_back(const Execution& exec) const {
+void DeviceEvent::make_wait(const Execution& exec) const {
   require(runtime::wait_for(runtime::stream_of(exec), handle_->event), "wait for an event");
 }
 

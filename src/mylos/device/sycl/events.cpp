@@ -12,7 +12,7 @@ DeviceEvent::~DeviceEvent() = default;
 void DeviceEvent::record(const Execution& exec) {
   exec.fence("an event");
 }
-void DeviceEvent::hold_back(const Execution&) const {}
+void DeviceEvent::make_wait(const Execution&) const {}
 void DeviceEvent::wait() const {}
 
 Execution make_instance() {

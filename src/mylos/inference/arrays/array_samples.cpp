@@ -131,7 +131,7 @@ int number_of_dimension(ArrayOrder order, int rank, int d) {
 }
 
 void refuse_samples(const ConstArray& array, const SampleFormat& format) {
-  const char* const place = array.order == ArrayOrder::fortran ? "first" : "last";
+  const char* const dimension = array.order == ArrayOrder::fortran ? "first" : "last";
   const char* const otherwise = array.order == ArrayOrder::c ? ""
                                 : array.order == ArrayOrder::fortran
                                     ? " (the last with columns_first = .true.)"
@@ -139,13 +139,13 @@ void refuse_samples(const ConstArray& array, const SampleFormat& format) {
   if (format.shape.size() == 1) {
     fail_input(errors::bad_call,
                "{} is {}, but a sample of the network has {} {}{}; they are the {} dimension{}", format.name,
-               text_of(array), format.size, format.values, names_text(format), place, otherwise);
+               text_of(array), format.size, format.values, names_text(format), dimension, otherwise);
   }
   fail_input(
       errors::bad_call,
       "{} is {}, but a sample of the network is {}{}; these are the {} dimensions{}, or the {} one is {}",
-      format.name, text_of(array), text_of(format.shape, array.order), names_text(format), place, otherwise,
-      place, format.size);
+      format.name, text_of(array), text_of(format.shape, array.order), names_text(format), dimension,
+      otherwise, dimension, format.size);
 }
 
 void StridedIndex::append(std::int64_t its_extent, std::int64_t its_stride) {

@@ -11,7 +11,7 @@
 
 namespace mylos {
 
-/// Returns the place of the first path that leads to the same file as one before it; nothing if none does.
+/// Returns the index of the first path that leads to the same file as one before it; nothing if none does.
 [[nodiscard]] std::optional<std::size_t> repeated_file(const std::vector<std::string>& paths);
 
 /// Throws Error (bad_input, bad_names), whose message says which names of `member` are not those of `first`.

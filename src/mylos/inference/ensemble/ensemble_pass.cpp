@@ -122,9 +122,9 @@ void EnsemblePass::run_member(std::int64_t number, Block& block, const ConsumeMe
     samples = {batch.first_sample, batch.samples};
     read_predictions(step, context.model,
                      memory.tensor(0, DType::fp32, batch.samples, model->chain().outputs()), predicted);
-    if (number == 0) take_answers(batch, width(), block.targets, block.labels);
-    const std::int64_t place = batch.first_sample - block.own.first;
-    block.sums.add(number, static_cast<std::size_t>(place) * per_sample, predicted.values,
+    if (number == 0) append_truth(batch, width(), block.targets, block.labels);
+    const std::int64_t first_row = batch.first_sample - block.own.first;
+    block.sums.add(number, static_cast<std::size_t>(first_row) * per_sample, predicted.values,
                    predicted.deviations);
   };
   if (number == 0) {

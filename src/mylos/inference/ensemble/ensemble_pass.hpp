@@ -19,7 +19,7 @@ namespace mylos {
 /// A checkpoint or model file.
 struct EnsembleMember {
   std::string path;
-  bool average = false;  // the moving average of its weights in their place
+  bool average = false;  // use the moving average of its weights instead of them
 };
 
 /// All ranks. Throws Error (bad_input) on all ranks for fewer than two members, a file that is given twice,

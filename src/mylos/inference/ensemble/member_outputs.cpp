@@ -15,7 +15,7 @@ void read_predictions(const StepContext& step, const ForwardPass& model, const T
   interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, to.values);
 }
 
-void take_answers(const Batch& batch, std::int64_t width, std::vector<float>& targets,
+void append_truth(const Batch& batch, std::int64_t width, std::vector<float>& targets,
                   std::vector<std::int32_t>& labels) {
   if (batch.targets != nullptr)
     targets.insert(targets.end(), batch.targets, batch.targets + batch.samples * width);

@@ -20,8 +20,8 @@ struct MemberOutputs {
 void read_predictions(const StepContext& step, const ForwardPass& model, const Tensor& floats,
                       MemberOutputs& to);
 
-/// Appends the answers of a batch, where there are any. `width`: targets of a sample.
-void take_answers(const Batch& batch, std::int64_t width, std::vector<float>& targets,
+/// Appends the ground truth of a batch, if it has any. `width`: targets of a sample.
+void append_truth(const Batch& batch, std::int64_t width, std::vector<float>& targets,
                   std::vector<std::int32_t>& labels);
 
 /// Returns the number of rounds in which every rank has read `samples` samples in batches of `piece`.

@@ -69,7 +69,7 @@ void NetworkPasses::run(const ConsumeUncertain& consume, const ConsumeMember& co
       staged = staging.stage(context_.exec, *read);
       if constexpr (!memory_is_host) context_.exec.fence("staged batch");  // the pass fills its buffer again
       batch.samples = {read->first_sample, read->samples};
-      take_answers(*read, width(), batch.targets, batch.labels);
+      append_truth(*read, width(), batch.targets, batch.labels);
       sums.start(static_cast<std::size_t>(read->samples * width()), has_variances);
     });
     if (consume_member) {

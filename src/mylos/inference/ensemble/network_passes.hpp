@@ -1,7 +1,7 @@
 // NetworkPasses: the predictions of one network, or their mean and standard deviation over dropout masks.
 //
 // With dropout (Gal and Ghahramani, "Dropout as a Bayesian approximation", ICML 2016) pass p of sample s
-// drops what the random numbers at (seed, layer, p, s) say, where s is the sample's place in its part of the
+// drops what the random numbers at (seed, layer, p, s) say, where s is the sample's index in its part of the
 // data. Normalisation layers use the statistics of the training.
 #pragma once
 

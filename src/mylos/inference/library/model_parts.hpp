@@ -61,7 +61,7 @@ struct UncertainSamples {
   const ArraySamples* upper = nullptr;
 };
 
-/// The place in InputStatistics::distances of the limit that InputCheck leaves to the file.
+/// The memory in InputStatistics::distances of the limit that InputCheck leaves to the file.
 inline constexpr std::size_t default_limit = 1;
 
 /// A workspace of a model, and what it shares with others and with clones.
@@ -102,8 +102,8 @@ struct Model::Parts {
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
  private:
-  [[nodiscard]] PieceTensors tensors_in(void* place) const {
-    return {network(), shared->inputs, model.samples(), place};
+  [[nodiscard]] PieceTensors tensors_in(void* start) const {
+    return {network(), shared->inputs, model.samples(), start};
   }
   [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
                                        const ScalingTable& scaling, std::int64_t first, std::int64_t count);

@@ -38,12 +38,12 @@ DType type_of_coordinates(hdf5::NumberType type, std::span<const double> values)
   return is_integer && whole ? DType::int64 : DType::fp64;
 }
 
-/// Returns the coordinate at a place that may lie behind the last one.
-double coordinate_at(const std::vector<double>& values, std::int64_t place) {
+/// Returns the coordinate at an index that may lie beyond the last one.
+double coordinate_at(const std::vector<double>& values, std::int64_t index) {
   const auto count = static_cast<std::int64_t>(values.size());
-  if (place < count) return values[static_cast<std::size_t>(place)];
+  if (index < count) return values[static_cast<std::size_t>(index)];
   const double distance = count > 1 ? values.back() - values[values.size() - 2] : 1;
-  return values.back() + static_cast<double>(place - count + 1) * distance;
+  return values.back() + static_cast<double>(index - count + 1) * distance;
 }
 
 }  // namespace
@@ -173,8 +173,8 @@ struct FieldFile::State {
     std::vector<double> values = axis.values;
     if (axis.axis == mylos::time_axis || axis.axis == sample_axis) {
       values.clear();
-      for (const std::int64_t place : axis.axis == sample_axis ? shape_.members : shape_.levels)
-        values.push_back(coordinate_at(axis.values, place));
+      for (const std::int64_t index : axis.axis == sample_axis ? shape_.members : shape_.levels)
+        values.push_back(coordinate_at(axis.values, index));
     }
     const hdf5::NumberType type = hdf5::Array(source_, axis.scale).facts().type;
     const auto count = static_cast<std::int64_t>(values.size());

@@ -28,9 +28,9 @@ struct FieldPart {
 
 struct FieldFileShape {
   std::vector<std::string> arrays;    // in the order of the network's outputs
-  std::vector<std::int64_t> members;  // the place of each along the axis "sample" of the data, after slicing
+  std::vector<std::int64_t> members;  // the index of each along the axis "sample" of the data, after slicing
   bool is_one_start = true;           // all members begin at the same level, so that the levels have times
-  std::vector<std::int64_t> levels;   // the place of each along the axis "time" of the data, from 0
+  std::vector<std::int64_t> levels;   // the index of each along the axis "time" of the data, from 0
   std::string checkpoint;             // by which the fields were predicted
   std::vector<FieldPart> parts = {};  // besides the predictions themselves
 };

@@ -52,9 +52,9 @@ FieldPicture make_picture(std::span<const std::int64_t> extents, std::int64_t ch
   picture.columns = thinned(width, picture.every);
   for (std::int64_t row = 0; row < height; row += picture.every) {
     for (std::int64_t column = 0; column < width; column += picture.every) {
-      const auto place = static_cast<std::size_t>((first + row * width + column) * channels + channel);
-      picture.truth.push_back(truth[place]);
-      picture.predicted.push_back(predicted[place]);
+      const auto index = static_cast<std::size_t>((first + row * width + column) * channels + channel);
+      picture.truth.push_back(truth[index]);
+      picture.predicted.push_back(predicted[index]);
     }
   }
   set_scales(picture);

@@ -39,12 +39,12 @@ void FourierTransform::transform(const std::complex<double>* values, std::int64_
     for (std::int64_t part = 0; part < parts; ++part)
       factor_[static_cast<std::size_t>(part)] = to[part * length + k];
     for (std::int64_t q = 0; q < parts; ++q) {
-      const std::int64_t place = q * length + k;
+      const std::int64_t index = q * length + k;
       std::complex<double> sum = factor_[0];
       for (std::int64_t part = 1; part < parts; ++part)
         sum += factor_[static_cast<std::size_t>(part)] *
-               roots_[static_cast<std::size_t>(part * place % count * step)];
-      to[place] = sum;
+               roots_[static_cast<std::size_t>(part * index % count * step)];
+      to[index] = sum;
     }
   }
 }

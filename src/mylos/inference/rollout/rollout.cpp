@@ -280,9 +280,10 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
   const std::int64_t largest = share_of(members, 0, ranks.size()).count;
   const auto record = [&](std::int64_t step) {
     for (std::int64_t member = 0; member < own->count(); ++member) {
-      const std::int64_t place = own->first() + member;
+      const std::int64_t trajectory = own->first() + member;
       if (step > 0)
-        result.all[static_cast<std::size_t>(place * request.steps + step - 1)] = own->measure(member, step);
+        result.all[static_cast<std::size_t>(trajectory * request.steps + step - 1)] =
+            own->measure(member, step);
       if (!request.has_spectrum) continue;
       const bool known = own->read_truth(member, step);
       spectrum->add(step, own->state(member), known ? own->truth() : std::span<const float>());

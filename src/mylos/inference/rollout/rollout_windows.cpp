@@ -28,12 +28,12 @@ void RolloutWindows::start(const Trajectories& from, std::int64_t first, std::in
   count_ = count;
   const std::int64_t width = layout_.channels + layout_.constants;
   for (std::int64_t member = 0; member < count; ++member) {
-    for (std::int64_t place = 0; place < layout_.history; ++place) {
-      from.read_level(first + member, place + 1 - layout_.history, level_);
+    for (std::int64_t slot = 0; slot < layout_.history; ++slot) {
+      from.read_level(first + member, slot + 1 - layout_.history, level_);
       for (std::int64_t point = 0; point < points_; ++point) {
         const float* level = level_.data() + point * width;
         float* inputs = at(member, point);
-        std::copy_n(level, layout_.channels, inputs + place * layout_.channels);
+        std::copy_n(level, layout_.channels, inputs + slot * layout_.channels);
         std::copy_n(level + layout_.channels, layout_.constants, inputs + layout_.history * layout_.channels);
       }
     }

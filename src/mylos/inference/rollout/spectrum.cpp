@@ -12,10 +12,10 @@ std::size_t points_of(std::span<const std::int64_t> extents) {
   return static_cast<std::size_t>(points);
 }
 
-/// Returns the wavenumber of the mode at this place of the transform, row-major.
-std::int32_t wavenumber_of(std::span<const std::int64_t> extents, std::size_t place) {
+/// Returns the wavenumber of a mode. `mode`: its index in the transform, row-major.
+std::int32_t wavenumber_of(std::span<const std::int64_t> extents, std::size_t mode) {
   double square = 0;
-  auto rest = static_cast<std::int64_t>(place);
+  auto rest = static_cast<std::int64_t>(mode);
   for (std::size_t axis = extents.size(); axis-- > 0; rest /= extents[axis]) {
     const std::int64_t index = rest % extents[axis];
     const auto periods = static_cast<double>(std::min(index, extents[axis] - index));

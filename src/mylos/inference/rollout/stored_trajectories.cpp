@@ -38,11 +38,11 @@ ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inpu
 }  // namespace
 
 std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end) {
-  const std::int64_t trajectory = store.place(first).sample;
+  const std::int64_t trajectory = store.location_of(first).sample;
   std::int64_t low = first + 1;
   while (low < end) {
     const std::int64_t middle = low + (end - low) / 2;
-    if (store.place(middle).sample == trajectory) {
+    if (store.location_of(middle).sample == trajectory) {
       low = middle + 1;
     } else {
       end = middle;
@@ -54,7 +54,7 @@ std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std:
 StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOptions& of,
                            std::vector<std::string> arrays, std::vector<std::string> constants)
     : store_(open_array_store(names, level_options(of, std::move(arrays), std::move(constants)), 1,
-                              Answers::optional, grid_axes_of(of))) {
+                              GroundTruth::optional, grid_axes_of(of))) {
   for (std::size_t file = 0; file < store_->files().size(); ++file) {
     const Split samples = store_->samples_of(static_cast<std::int64_t>(file));
     const std::int64_t end = samples.first + samples.count;

@@ -1,6 +1,6 @@
 // StoredTrajectories: trajectories in files of arrays, read level by level.
 //
-// A trajectory is what one file has at one place of the axis "sample". Every level is a sample of a store
+// A trajectory is what one file has at one index of the axis "sample". Every level is a sample of a store
 // whose windows are one level long, so values are read and converted as those of training are.
 #pragma once
 

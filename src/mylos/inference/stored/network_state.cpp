@@ -129,30 +129,30 @@ std::vector<std::int64_t> stored_dims(const ParameterSpec& spec) {
   return {spec.columns};
 }
 
-void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
-              const HeldPart& part, std::vector<std::int64_t> dims) {
+void add_local(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
+               const HeldPart& part, std::vector<std::int64_t> dims) {
   state.add_weights(path, part.first, part.values, std::move(dims), layout.shard_owners > 1);
 }
 
-CheckpointState parameters_held(const ParameterLayout& layout, bool average,
-                                const std::function<HeldPart(std::size_t slot)>& part_of) {
+CheckpointState local_parameters(const ParameterLayout& layout, bool average,
+                                 const std::function<HeldPart(std::size_t slot)>& part_of) {
   CheckpointState state;
   for (const auto& slots : layout.slots_of_block) {
     for (const std::size_t index : slots) {
       const ParameterSlot& slot = layout.slots[index];
-      add_held(state, layout, parameter_path(slot.path(), average), part_of(index), stored_dims(slot.spec));
+      add_local(state, layout, parameter_path(slot.path(), average), part_of(index), stored_dims(slot.spec));
     }
   }
   return state;
 }
 
 CheckpointState parameter_state(const ParameterStore& parameters, bool average) {
-  return parameters_held(parameters.layout(), average,
-                         [&](std::size_t slot) { return parameters.held_master(slot); });
+  return local_parameters(parameters.layout(), average,
+                          [&](std::size_t slot) { return parameters.held_master(slot); });
 }
 
 CheckpointState parameter_shapes(const ParameterLayout& layout) {
-  return parameters_held(layout, false, [](std::size_t) { return HeldPart{}; });
+  return local_parameters(layout, false, [](std::size_t) { return HeldPart{}; });
 }
 
 void add_buffers(CheckpointState& state, const BufferStore& buffers) {

@@ -33,11 +33,11 @@ namespace mylos {
 /// Returns the dimensions that a parameter has in the file.
 [[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
 /// Adds what a rank holds of a parameter's masters, or of a moment of them.
-void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
-              const HeldPart& part, std::vector<std::int64_t> dims);
+void add_local(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
+               const HeldPart& part, std::vector<std::int64_t> dims);
 /// Returns all parameters, or their averages. `part_of` returns what this rank holds of a slot.
-[[nodiscard]] CheckpointState parameters_held(const ParameterLayout& layout, bool average,
-                                              const std::function<HeldPart(std::size_t slot)>& part_of);
+[[nodiscard]] CheckpointState local_parameters(const ParameterLayout& layout, bool average,
+                                               const std::function<HeldPart(std::size_t slot)>& part_of);
 /// Returns the parameters of a training model, or where their average is to be read.
 [[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters, bool average = false);
 /// Returns paths and shapes without memory, to compare them with those of a file.

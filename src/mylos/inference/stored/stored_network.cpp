@@ -6,7 +6,7 @@
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 

@@ -25,7 +25,7 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 
 namespace mylos {
 

@@ -20,7 +20,7 @@ ConformalScores::ConformalScores(ConformalScore score, std::int64_t channels, st
   for (std::vector<double>& scores : of_channels_) scores.reserve(static_cast<std::size_t>(samples));
 }
 
-void ConformalScores::add(const JudgedRows& rows) {
+void ConformalScores::add(const EvaluatedRows& rows) {
   const auto channels = static_cast<std::size_t>(rows.shape.channels);
   const auto row = static_cast<std::size_t>(rows.shape.row());
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {

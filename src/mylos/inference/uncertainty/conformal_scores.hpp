@@ -6,7 +6,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 
 namespace mylos {
 
@@ -20,7 +20,7 @@ class ConformalScores {
   }
 
   /// Adds samples. The score of a field's channel is the largest of its points.
-  void add(const JudgedRows& rows);
+  void add(const EvaluatedRows& rows);
 
   /// All ranks. Returns how many scores of all ranks are inf or NaN.
   [[nodiscard]] std::int64_t not_finite(RankGroup& ranks) const;

@@ -1,4 +1,4 @@
-// Measures the statistics by which Model::check_inputs() judges distances, in two passes over the training
+// Measures the statistics by which Model::check_inputs() rates distances, in two passes over the training
 // samples: moments, then distances.
 //
 // The samples are divided into segments, whose number is fixed. The sums of a segment are taken sample by

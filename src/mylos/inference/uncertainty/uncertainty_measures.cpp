@@ -26,7 +26,7 @@ UncertaintyMeasures::UncertaintyMeasures(bool has_deviations, std::optional<Conf
   if (calibration_) held_.resize(calibration_->quantiles.size());
 }
 
-void UncertaintyMeasures::add(const JudgedRows& rows) {
+void UncertaintyMeasures::add(const EvaluatedRows& rows) {
   const auto row = static_cast<std::size_t>(rows.shape.row());
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {
     ++samples_;
@@ -62,7 +62,7 @@ void UncertaintyMeasures::add_deviation(double error, double deviation) {
   crps_.add(std::isfinite(z) ? deviation * standard_crps(z) : std::abs(error));
 }
 
-void UncertaintyMeasures::add_intervals(const JudgedRows& rows, std::size_t first) {
+void UncertaintyMeasures::add_intervals(const EvaluatedRows& rows, std::size_t first) {
   const auto channels = static_cast<std::size_t>(rows.shape.channels);
   for (std::size_t channel = 0; channel < channels; ++channel) {
     bool holds = true;

@@ -27,7 +27,7 @@
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 
 namespace mylos {
 
@@ -65,7 +65,7 @@ class UncertaintyMeasures {
   /// `has_deviations`: whether rows have standard deviations.
   UncertaintyMeasures(bool has_deviations, std::optional<ConformalCalibration> calibration);
 
-  void add(const JudgedRows& rows);
+  void add(const EvaluatedRows& rows);
   /// Adds those of all ranks. All ranks must call it.
   void add_up(RankGroup& ranks);
   [[nodiscard]] UncertaintyResult result() const;
@@ -75,7 +75,7 @@ class UncertaintyMeasures {
   static constexpr std::array<double, 4> chosen_levels{0.5, 0.8, 0.9, 0.95};
 
   void add_deviation(double error, double deviation);
-  void add_intervals(const JudgedRows& rows, std::size_t first);
+  void add_intervals(const EvaluatedRows& rows, std::size_t first);
   [[nodiscard]] UncertaintyResult::Deviations deviations_result() const;
 
   bool has_deviations_;

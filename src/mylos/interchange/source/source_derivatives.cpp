@@ -70,7 +70,7 @@ const char* slope_of(const SourceNorm& norm) {
   return norm.type == NormType::rmsnorm ? "rmsnorm_slope" : "layernorm_slope";
 }
 
-/// A buffer for derivatives that are not in their place yet, as wide as the widest value in it.
+/// A buffer for derivatives that are not in their final array yet, as wide as the widest value in it.
 class Temporary {
  public:
   Temporary(SourcePass& pass, std::string name) : pass_(pass), name_(std::move(name)) {}
@@ -158,7 +158,7 @@ class TangentPass {
   std::size_t operation_ = 0;
 };
 
-/// From the last operation to the first. The first gradient of a value that arrives is written to its place,
+/// From the last operation to the first. The first gradient of a value that arrives is written to its array,
 /// others are added to it.
 class PullbackPass {
  public:

@@ -1,6 +1,6 @@
 // Atomic publication of files: a file is written as NAME.tmp, synchronised to disk, then renamed, so that
-// readers find a complete file or none. Every file that Mylos writes takes this way, except for the tables
-// and logs of a run, to which rows are appended (OutputFile).
+// readers find a complete file or none. Every file that Mylos writes is written like this, except for the
+// tables and logs of a run, to which rows are appended (OutputFile).
 #pragma once
 
 #include <cstdint>

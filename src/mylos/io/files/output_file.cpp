@@ -38,15 +38,15 @@ void fail_to_write(const std::string& path, int error) {
            error == ENOSPC ? "the disk is full" : std::strerror(error));
 }
 
-int write_all(int descriptor, const void* data, std::int64_t bytes, std::int64_t place) {
+int write_all(int descriptor, const void* data, std::int64_t bytes, std::int64_t offset) {
   const auto* next = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ::ssize_t count = ::pwrite(descriptor, next, static_cast<std::size_t>(bytes), place);
+    const ::ssize_t count = ::pwrite(descriptor, next, static_cast<std::size_t>(bytes), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno;
     if (count == 0) return EIO;
     next += count;
-    place += count;
+    offset += count;
     bytes -= count;
   }
   return 0;
@@ -117,20 +117,20 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void OutputFile::write(std::int64_t place, std::string_view bytes) {
-  const int error = write_all(descriptor_, bytes.data(), static_cast<std::int64_t>(bytes.size()), place);
+void OutputFile::write(std::int64_t offset, std::string_view bytes) {
+  const int error = write_all(descriptor_, bytes.data(), static_cast<std::int64_t>(bytes.size()), offset);
   if (error != 0) fail_to_write(shown_, error);
-  end_ = std::max(end_, place + static_cast<std::int64_t>(bytes.size()));
+  end_ = std::max(end_, offset + static_cast<std::int64_t>(bytes.size()));
 }
 
 void OutputFile::append(std::string_view bytes) {
   write(end_, bytes);
 }
 
-void OutputFile::read(std::int64_t place, std::span<char> bytes) const {
+void OutputFile::read(std::int64_t offset, std::span<char> bytes) const {
   for (std::size_t done = 0; done < bytes.size();) {
     const ::ssize_t count = ::pread(descriptor_, bytes.data() + done, bytes.size() - done,
-                                    place + static_cast<std::int64_t>(done));
+                                    offset + static_cast<std::int64_t>(done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       fail_run(errors::cannot_read, "{}: cannot be read: {}", shown_,

@@ -17,8 +17,8 @@ namespace mylos {
 /// of the error in words, the limit of a file's size.
 [[noreturn]] void fail_to_write(const std::string& path, int error);
 
-/// Writes all bytes at this place. Returns 0, or the number of the error.
-[[nodiscard]] int write_all(int descriptor, const void* data, std::int64_t bytes, std::int64_t place);
+/// Writes all bytes at this offset. Returns 0, or the number of the error.
+[[nodiscard]] int write_all(int descriptor, const void* data, std::int64_t bytes, std::int64_t offset);
 
 /// Opens a regular file with these flags of open(2). Links are not followed, and what is no file is refused
 /// without waiting for it: to open a pipe may be to wait for ever. Returns -1 if there is no such file.
@@ -48,15 +48,15 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Writes at a place; append() at the end of the file, as it was opened and written by this object.
-  void write(std::int64_t place, std::string_view bytes);
+  /// Writes at an offset; append() at the end of the file, as it was opened and written by this object.
+  void write(std::int64_t offset, std::string_view bytes);
   void append(std::string_view bytes);
   template <class T>
   void append(std::span<const T> values) {
     append(std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes()));
   }
-  /// Fills `bytes` from this place on. Requires O_RDWR.
-  void read(std::int64_t place, std::span<char> bytes) const;
+  /// Fills `bytes` from this offset on. Requires O_RDWR.
+  void read(std::int64_t offset, std::span<char> bytes) const;
   void truncate(std::int64_t bytes);
   /// Waits until the contents are on disk.
   void sync();

@@ -38,11 +38,11 @@ std::uint32_t fletcher32(std::span<const std::byte> data) {
   return sum_of_sums << 16U | sum;
 }
 
-/// Puts the bytes of each element, which the filter has gathered by their places in it, together again.
+/// Puts the bytes of each element, which the filter has grouped by their offsets in it, together again.
 void unshuffle(std::span<const std::byte> from, std::size_t element, std::span<std::byte> to) {
   const std::size_t count = from.size() / element;
-  for (std::size_t place = 0; place < element; ++place)
-    for (std::size_t i = 0; i < count; ++i) to[i * element + place] = from[place * count + i];
+  for (std::size_t offset = 0; offset < element; ++offset)
+    for (std::size_t i = 0; i < count; ++i) to[i * element + offset] = from[offset * count + i];
   std::copy(from.begin() + static_cast<std::ptrdiff_t>(count * element), from.end(),
             to.begin() + static_cast<std::ptrdiff_t>(count * element));
 }

@@ -33,8 +33,8 @@ struct Settings {
 };
 
 /// A write after the first that failed.
-struct Held {
-  haddr_t place;
+struct PendingWrite {
+  haddr_t address;
   std::vector<std::byte> bytes;
 };
 
@@ -43,7 +43,7 @@ struct OpenFile : H5FD_t {
   int* error = nullptr;
   haddr_t allocated = 0;  // by HDF5
   haddr_t end = 0;        // of the file
-  std::vector<Held> held;
+  std::vector<PendingWrite> pending;
 };
 
 OpenFile& of(H5FD_t* file) {
@@ -117,13 +117,13 @@ herr_t handle(H5FD_t* file, hid_t, void** descriptor) {
 }
 
 /// Behind the end of the file there are zeros.
-herr_t read(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t place, std::size_t bytes, void* data) {
+herr_t read(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes, void* data) {
   OpenFile& file = of(base);
   auto* const first = static_cast<std::byte*>(data);
   std::size_t done = 0;
   while (done < bytes) {
     const ::ssize_t count =
-        ::pread(file.descriptor, first + done, bytes - done, static_cast<off_t>(place + done));
+        ::pread(file.descriptor, first + done, bytes - done, static_cast<off_t>(address + done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int error = errno;
@@ -135,31 +135,31 @@ herr_t read(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t place, std::size_t bytes, v
     done += static_cast<std::size_t>(count);
   }
   std::fill(first + done, first + bytes, std::byte{0});
-  for (const Held& held : file.held) {
-    const haddr_t begin = std::max(place, held.place);
-    const haddr_t end = std::min<haddr_t>(place + bytes, held.place + held.bytes.size());
+  for (const PendingWrite& part : file.pending) {
+    const haddr_t begin = std::max(address, part.address);
+    const haddr_t end = std::min<haddr_t>(address + bytes, part.address + part.bytes.size());
     if (begin < end)
-      std::memcpy(first + (begin - place), held.bytes.data() + (begin - held.place), end - begin);
+      std::memcpy(first + (begin - address), part.bytes.data() + (begin - part.address), end - begin);
   }
   return 0;
 }
 
-herr_t write(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t place, std::size_t bytes, const void* data) {
+herr_t write(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes, const void* data) {
   OpenFile& file = of(base);
-  if (*file.error == 0) *file.error = check_limit(place + bytes);
+  if (*file.error == 0) *file.error = check_limit(address + bytes);
   if (*file.error == 0) {
-    *file.error =
-        write_all(file.descriptor, data, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(place));
+    *file.error = write_all(file.descriptor, data, static_cast<std::int64_t>(bytes),
+                            static_cast<std::int64_t>(address));
   }
   if (*file.error != 0) {
     try {
       const auto* first = static_cast<const std::byte*>(data);
-      file.held.push_back({place, {first, first + bytes}});
+      file.pending.push_back({address, {first, first + bytes}});
     } catch (const std::exception&) {
       return -1;
     }
   }
-  file.end = std::max<haddr_t>(file.end, place + bytes);
+  file.end = std::max<haddr_t>(file.end, address + bytes);
   return 0;
 }
 

@@ -29,9 +29,9 @@ inline constexpr Colour not_finite_colour{0xd0, 0x10, 0x30};
 /// Returns the colour of `level`, from 0 (dark) to 1 (light); levels beyond have the colour of the end.
 [[nodiscard]] inline Colour viridis(double level) {
   if (!std::isfinite(level)) return not_finite_colour;
-  const double place = std::clamp(level, 0.0, 1.0) * static_cast<double>(viridis_colours.size() - 1);
-  const auto low = std::min(static_cast<std::size_t>(place), viridis_colours.size() - 2);
-  const double part = place - static_cast<double>(low);
+  const double position = std::clamp(level, 0.0, 1.0) * static_cast<double>(viridis_colours.size() - 1);
+  const auto low = std::min(static_cast<std::size_t>(position), viridis_colours.size() - 2);
+  const double part = position - static_cast<double>(low);
   const auto mixed = [part](std::uint8_t from, std::uint8_t to) {
     return static_cast<std::uint8_t>(std::lround(from + part * (static_cast<double>(to) - from)));
   };

@@ -69,8 +69,8 @@ std::string base64_of(std::string_view bytes) {
   for (std::size_t first = 0; first < bytes.size(); first += 3) {
     std::uint32_t group = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t place = first + i;
-      group = group << 8 | (place < bytes.size() ? static_cast<std::uint8_t>(bytes[place]) : 0U);
+      const std::size_t index = first + i;
+      group = group << 8 | (index < bytes.size() ? static_cast<std::uint8_t>(bytes[index]) : 0U);
     }
     for (std::size_t i = 0; i < 4; ++i) {
       const bool is_padding = first + i > bytes.size();

@@ -25,10 +25,10 @@ class HeaderEvents final : public json::json_sax_t {
   [[nodiscard]] Header take() { return {std::move(entries_), std::move(metadata_)}; }
 
   bool start_object(std::size_t) override {
-    if (place_ == Place::file) {
-      place_ = entry_.name == metadata_name ? Place::metadata : Place::tensor;
-    } else if (place_ == Place::outside) {
-      place_ = Place::file;
+    if (scope_ == Scope::file) {
+      scope_ = entry_.name == metadata_name ? Scope::metadata : Scope::tensor;
+    } else if (scope_ == Scope::outside) {
+      scope_ = Scope::file;
     } else {
       refuse("has an object where none belongs");
     }
@@ -36,22 +36,22 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
   bool end_object() override {
-    if (place_ == Place::tensor) {
+    if (scope_ == Scope::tensor) {
       for (const char* field : {"dtype", "shape", "data_offsets"}) {
         if (!fields_.contains(field)) refuse(fmt::format("has no {}", field));
       }
       entries_.push_back(entry_);
     }
-    place_ = place_ == Place::file ? Place::outside : Place::file;
+    scope_ = scope_ == Scope::file ? Scope::outside : Scope::file;
     return true;
   }
 
   bool key(std::string& name) override {
-    if (place_ == Place::metadata) {
+    if (scope_ == Scope::metadata) {
       field_ = name;
       return true;
     }
-    if (place_ == Place::tensor) {
+    if (scope_ == Scope::tensor) {
       field_ = name;
       if (name != "dtype" && name != "shape" && name != "data_offsets") {
         refuse(fmt::format("has an unknown field '{}'", printable(name)));
@@ -66,29 +66,29 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
   bool start_array(std::size_t) override {
-    if (place_ != Place::tensor || field_ == "dtype") refuse("has a list where none belongs");
-    place_ = field_ == "shape" ? Place::shape : Place::offsets;
+    if (scope_ != Scope::tensor || field_ == "dtype") refuse("has a list where none belongs");
+    scope_ = field_ == "shape" ? Scope::shape : Scope::offsets;
     return true;
   }
 
   bool end_array() override {
-    if (place_ == Place::offsets) {
+    if (scope_ == Scope::offsets) {
       if (offsets_.size() != 2) refuse(fmt::format("has {} data_offsets, not 2", offsets_.size()));
       entry_.begin = offsets_[0];
       entry_.end = offsets_[1];
       offsets_.clear();
     }
-    place_ = Place::tensor;
+    scope_ = Scope::tensor;
     return true;
   }
 
   bool number_unsigned(std::uint64_t value) override {
     if (value > static_cast<std::uint64_t>(largest)) refuse_number(fmt::format("{}", value));
     const auto number = static_cast<std::int64_t>(value);
-    if (place_ == Place::shape) {
+    if (scope_ == Scope::shape) {
       if (entry_.shape.size() == max_extents) refuse(fmt::format("has more than {} extents", max_extents));
       entry_.shape.push_back(number);
-    } else if (place_ == Place::offsets) {
+    } else if (scope_ == Scope::offsets) {
       if (offsets_.size() == 2) refuse("has more than 2 data_offsets");
       offsets_.push_back(number);
     } else {
@@ -98,11 +98,11 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
   bool string(std::string& text) override {
-    if (place_ == Place::metadata) {
+    if (scope_ == Scope::metadata) {
       metadata_.insert_or_assign(field_, text);
       return true;
     }
-    if (place_ != Place::tensor || field_ != "dtype") refuse("has a text where none belongs");
+    if (scope_ != Scope::tensor || field_ != "dtype") refuse("has a text where none belongs");
     entry_.type = text;
     return true;
   }
@@ -117,20 +117,20 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
  private:
-  enum class Place { outside, file, tensor, shape, offsets, metadata };
+  enum class Scope { outside, file, tensor, shape, offsets, metadata };
 
   [[noreturn]] void refuse(const std::string& problem) const {
     if (entry_.name.empty()) fail_input(errors::damaged, "{}: its header {}", path_, problem);
     fail_input(errors::damaged, "{}: tensor '{}' {}", path_, printable(entry_.name), problem);
   }
   [[noreturn]] void refuse_number(const std::string& number) const {
-    if (place_ != Place::shape && place_ != Place::offsets) refuse("has a number where none belongs");
+    if (scope_ != Scope::shape && scope_ != Scope::offsets) refuse("has a number where none belongs");
     refuse(fmt::format("has {} in its {}, which takes whole numbers from 0 to {}", printable(number), field_,
                        largest));
   }
 
   const std::string& path_;
-  Place place_ = Place::outside;
+  Scope scope_ = Scope::outside;
   std::set<std::string> names_;
   std::set<std::string, std::less<>> fields_;  // of this tensor
   std::string field_;

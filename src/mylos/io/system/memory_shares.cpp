@@ -13,18 +13,18 @@ std::size_t process_memory() {
   return static_cast<std::size_t>(resident_memory() - pages + std::max(pages, usual_pages));
 }
 
-PartMemory process_entries(const RunPlace& place) {
-  return {{process_name, place.process_bytes, false}, {library_name, library_reserve, false}};
+PartMemory process_entries(const RunProcesses& processes) {
+  return {{process_name, processes.process_bytes, false}, {library_name, library_reserve, false}};
 }
 
-std::size_t rank_budget(std::int64_t given, const RunPlace& place, int started) {
+std::size_t rank_budget(std::int64_t given, const RunProcesses& processes, int started) {
   if (given > 0) return static_cast<std::size_t>(given);
   double bytes = 0;
   if (const auto free = free_device_memory()) {
     bytes = static_cast<double>(*free);
   } else {
-    const double running = static_cast<double>(started) * static_cast<double>(place.process_bytes);
-    bytes = (static_cast<double>(available_host_memory()) + running) / place.ranks_on_node;
+    const double running = static_cast<double>(started) * static_cast<double>(processes.process_bytes);
+    bytes = (static_cast<double>(available_host_memory()) + running) / processes.ranks_on_node;
   }
   return static_cast<std::size_t>(share_of_memory * bytes);
 }
@@ -42,8 +42,8 @@ std::size_t NodeShare::undivided(int ranks) const {
   return budget_bytes * static_cast<std::size_t>(ranks_on_node / ranks);
 }
 
-std::int64_t token_share(std::size_t budget, const RunPlace& place) {
-  if (!memory_is_host) return available_host_memory() / place.ranks_on_node / 2;
+std::int64_t token_share(std::size_t budget, const RunProcesses& processes) {
+  if (!memory_is_host) return available_host_memory() / processes.ranks_on_node / 2;
   return static_cast<std::int64_t>(budget / 8);
 }
 

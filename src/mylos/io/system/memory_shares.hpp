@@ -12,14 +12,14 @@
 namespace mylos {
 
 /// The processes of a run.
-struct RunPlace {
+struct RunProcesses {
   int ranks_on_node = 1;
   std::size_t process_bytes = 0;  // of one rank's process after start-up
 };
 
-/// Returns the memory of this process as all commands count it in RunPlace. How many pages of the program and
-/// its libraries are in memory differs between starts of the same command by more than a MiB; up to a number
-/// that usual builds stay below, they count as that.
+/// Returns the memory of this process as all commands count it in RunProcesses. How many pages of the program
+/// and its libraries are in memory differs between starts of the same command by more than a MiB; up to a
+/// number that usual builds stay below, they count as that.
 [[nodiscard]] std::size_t process_memory();
 
 /// Bound of the difference in size between processes of different starts, from library pages that happen to
@@ -36,7 +36,7 @@ inline constexpr const char* process_name = "process after start-up";
 inline constexpr const char* library_name = "libraries while running";
 
 /// Returns the memory of a rank's process, by these names.
-[[nodiscard]] PartMemory process_entries(const RunPlace& place);
+[[nodiscard]] PartMemory process_entries(const RunProcesses& processes);
 
 /// What a rank's libraries may take on a device during steps, which no call states in advance: code of
 /// kernels, which CUDA loads when it first launches them and cuDNN compiles for the shapes of the first step,
@@ -47,9 +47,9 @@ inline constexpr std::size_t device_library_reserve = std::size_t{64} << 20;
 inline constexpr double share_of_memory = 0.9;
 
 /// Returns the budget of a rank: `given` bytes (memory.budget), or for 0 this machine's memory for each of
-/// `place.ranks_on_node` ranks: share_of_memory of what is left, this process included. `started`: ranks of
-/// this node that run already, and whose memory is no longer left.
-[[nodiscard]] std::size_t rank_budget(std::int64_t given, const RunPlace& place, int started);
+/// `processes.ranks_on_node` ranks: share_of_memory of what is left, this process included. `started`: ranks
+/// of this node that run already, and whose memory is no longer left.
+[[nodiscard]] std::size_t rank_budget(std::int64_t given, const RunProcesses& processes, int started);
 /// Returns the budget of one rank on a device of `device_bytes` bytes that nothing else uses.
 [[nodiscard]] std::size_t device_budget(std::int64_t given, std::int64_t device_bytes);
 
@@ -66,7 +66,7 @@ struct NodeShare {
 
 /// Returns what the reader of training data may take to hold tokens in memory, which spares it the file: an
 /// eighth of the budget, the rest of which is for the network. A device's budget does not include the host.
-[[nodiscard]] std::int64_t token_share(std::size_t budget, const RunPlace& place);
+[[nodiscard]] std::int64_t token_share(std::size_t budget, const RunProcesses& processes);
 
 /// Returns what was left of the host when this process first asked: arrays whose cache a plan has counted are
 /// not refused when the run opens them again.

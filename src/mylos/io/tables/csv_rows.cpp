@@ -71,9 +71,9 @@ void CsvRows::read_header() {
   columns_ = fields_.size();
   for (const std::string& name : wanted_) {
     const auto found = std::find(fields_.begin(), fields_.end(), name);
-    places_.push_back(found == fields_.end()
-                          ? std::nullopt
-                          : std::optional(static_cast<std::size_t>(found - fields_.begin())));
+    wanted_columns_.push_back(found == fields_.end()
+                                  ? std::nullopt
+                                  : std::optional(static_cast<std::size_t>(found - fields_.begin())));
   }
 }
 
@@ -89,7 +89,7 @@ void CsvRows::end_line(std::string_view line) {
     return;
   }
   row_.clear();
-  for (const auto& place : places_) row_.push_back(place ? fields_[*place] : std::string_view());
+  for (const auto& column : wanted_columns_) row_.push_back(column ? fields_[*column] : std::string_view());
   if (take_(row_)) {
     ++rows_;
   } else {

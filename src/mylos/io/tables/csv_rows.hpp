@@ -37,7 +37,9 @@ class CsvRows {
 
   void feed(std::string_view piece) { lines_.feed(piece); }
 
-  [[nodiscard]] bool has(std::size_t wanted) const { return wanted < places_.size() && places_[wanted]; }
+  [[nodiscard]] bool has(std::size_t wanted) const {
+    return wanted < wanted_columns_.size() && wanted_columns_[wanted];
+  }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   /// The number of skipped rows: with another number of fields than the header, too long, or refused by
   /// `take`.
@@ -57,7 +59,7 @@ class CsvRows {
   std::vector<std::string_view> fields_;
   std::deque<std::string> unquoted_;  // fields with doubled quotes
   std::size_t columns_ = 0;           // of the header; 0 before it
-  std::vector<std::optional<std::size_t>> places_;
+  std::vector<std::optional<std::size_t>> wanted_columns_;
   std::vector<std::string_view> row_;
   std::int64_t rows_ = 0;
   std::int64_t damaged_ = 0;

@@ -31,9 +31,9 @@ namespace mylos {
 /// sample's index in the global batch; p_ij uses element j of the random counter's sample ((first_sample +
 /// sample) * heads + head) * length + i. The same operands give the same bits for any number of threads.
 ///
-/// On devices the GEMM engine computes the products if it has batches; hosts do not use it. With batches, a
-/// token's sum includes 0 times the values of later tokens: if these are infinite or NaN, the token becomes
-/// NaN too.
+/// On devices the GEMM engine computes the matrix products if it has batches; hosts do not use it. With
+/// batches, a token's sum includes 0 times the values of later tokens: if these are infinite or NaN, the
+/// token becomes NaN too.
 void attention_forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
                        const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace);

@@ -50,10 +50,9 @@ void find_probabilities(const Execution& exec, const Append<T>& append, std::int
         const T* k = append.keys + head * head_width;
         float* p = append.probabilities + index * append.length;
         row.for_each(count, [=](std::int64_t j) {
-          float product = 0;
-          for (std::int64_t c = 0; c < head_width; ++c)
-            product += to_float(q[c]) * to_float(k[j * width + c]);
-          p[j] = product * scale;
+          float dot = 0;
+          for (std::int64_t c = 0; c < head_width; ++c) dot += to_float(q[c]) * to_float(k[j * width + c]);
+          p[j] = dot * scale;
         });
         const float largest = row.max(count, [=](std::int64_t j) { return p[j]; });
         const float sum = row.sum(count, [=](std::int64_t j) { return math::exp(p[j] - largest); });

@@ -72,7 +72,7 @@ struct HeadBackward {
     const FloatTag d;
     const std::int64_t at = row * query_block + q;
     const auto log_sum = hn::LoadU(d, memory.log_sums + tile.first_query + q);
-    const auto product = hn::LoadU(d, memory.output_products + tile.first_query + q);
+    const auto row_dot = hn::LoadU(d, memory.output_dots + tile.first_query + q);
     probabilities = exp2(d, hn::MulSub(hn::Set(d, to_exponent), hn::LoadU(d, tile.scores + at), log_sum));
     if (tile.on_diagonal && q < row) {
       const auto unseen = static_cast<std::size_t>(std::min(row - q, lanes()));
@@ -80,11 +80,11 @@ struct HeadBackward {
     }
     gradients = hn::LoadU(d, tile.gradients + at);
     if (!mask.active()) {
-      gradients = hn::Mul(probabilities, hn::Sub(gradients, product));
+      gradients = hn::Mul(probabilities, hn::Sub(gradients, row_dot));
       return;
     }
     const auto factor = hn::LoadU(d, tile.factors + at);
-    gradients = hn::Mul(probabilities, hn::MulSub(gradients, factor, product));
+    gradients = hn::Mul(probabilities, hn::MulSub(gradients, factor, row_dot));
     probabilities = hn::Mul(probabilities, factor);
   }
 

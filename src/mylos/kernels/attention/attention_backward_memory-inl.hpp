@@ -42,7 +42,7 @@ struct BackwardMemory {
     key_rows = Words::per_word == 1 ? keys : pieces.take<Word>(words);
     value_rows = pieces.take<Word>(words);
     log_sums = pieces.take<float>(rows);
-    output_products = pieces.take<float>(rows);
+    output_dots = pieces.take<float>(rows);
     d_queries = pieces.take<float>(rows * columns);
     d_keys = pieces.take<float>(key_block * columns);
     d_values = pieces.take<float>(key_block * columns);
@@ -57,18 +57,18 @@ struct BackwardMemory {
   }
 
   /// A matrix packed by columns and transposed.
-  struct BothWays {
+  struct BothLayouts {
     Word* columns = nullptr;
     Word* transposed = nullptr;
   };
 
   Pieces pieces;
-  BothWays queries, d_output;
+  BothLayouts queries, d_output;
   Word* keys;      // by columns
   Word* key_rows;  // the same memory as `keys` if a word is one element
   Word* value_rows;
-  float* log_sums;         // times log2(e); infinity in the padding, which makes the probabilities 0
-  float* output_products;  // o_i do_i
+  float* log_sums;     // times log2(e); infinity in the padding, which makes the probabilities 0
+  float* output_dots;  // o_i do_i
   float* d_queries;
   float* d_keys;
   float* d_values;
@@ -110,7 +110,7 @@ void load_head(const AttentionShape& shape, const HeadRows<const T> (&qkv)[3],
   pack_rows<Words>(qkv[2], memory.value_rows);
   pack_transposed<Words>(d_output, memory.d_output.transposed, stride);
   pack_columns<Words>(d_output, memory.d_output.columns);
-  multiply_rows(output, d_output, memory.output_products);
+  multiply_rows(output, d_output, memory.output_dots);
   for (std::int64_t i = 0; i < padded_rows(shape.length); ++i)
     memory.log_sums[i] =
         i < shape.length ? 1.44269504f * log_sums[i] : std::numeric_limits<float>::infinity();

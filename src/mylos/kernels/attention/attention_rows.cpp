@@ -5,7 +5,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"
-#include "mylos/kernels/attention/attention_ways.hpp"
+#include "mylos/kernels/attention/attention_on_device.hpp"
 #include "mylos/kernels/launch/math.hpp"
 
 namespace mylos {
@@ -50,7 +50,7 @@ Heads<T> heads_from(const AttentionShape& shape, const Tensor& qkv, std::int64_t
 }
 
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION float product(const T* a, const T* b, std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION float dot(const T* a, const T* b, std::int64_t count) {
   float sum = 0;
   for (std::int64_t c = 0; c < count; ++c) sum += to_float(a[c]) * to_float(b[c]);
   return sum;
@@ -80,7 +80,7 @@ void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t
         const std::int64_t stride = 3 * all.width();
         float* p = probabilities + index * all.length;
         row.for_each(i + 1,
-                     [=](std::int64_t j) { p[j] = all.scale * product(q, k + j * stride, all.head_width); });
+                     [=](std::int64_t j) { p[j] = all.scale * dot(q, k + j * stride, all.head_width); });
         const float largest = row.max(i + 1, [=](std::int64_t j) { return p[j]; });
         const float log_sum =
             largest + Kokkos::log(row.sum(i + 1, [=](std::int64_t j) { return math::exp(p[j] - largest); }));
@@ -96,7 +96,7 @@ void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t
 }
 
 /// Recomputes the probabilities from the log sums, and computes d_scores = (dropout(d_p) - o_i do_i) p from
-/// the products d_p = do_i v_j.
+/// the dot products d_p = do_i v_j.
 template <class T>
 void find_d_scores(const Execution& exec, const Heads<T>& all, std::int64_t count, const float* log_sums,
                    const T* output, const T* d_output, const DropoutMask& mask, float* probabilities,
@@ -110,17 +110,17 @@ void find_d_scores(const Execution& exec, const Heads<T>& all, std::int64_t coun
         const T* q = all.q(head, i);
         const T* o = output + all.start(head, i, all.width());
         const T* d_o = d_output + all.start(head, i, all.width());
-        const float output_product =
+        const float output_dot =
             row.sum(all.head_width, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
         row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
           float factor[tile_width];
           factors_of(mask, number, first, width, factor);
           for (std::int64_t j = 0; j < width; ++j) {
-            const float score = all.scale * product(q, all.k(head, first + j), all.head_width);
+            const float score = all.scale * dot(q, all.k(head, first + j), all.head_width);
             const float kept = math::exp(score - log_sum);
-            const float d_p = product(d_o, all.v(head, first + j), all.head_width);
+            const float d_p = dot(d_o, all.v(head, first + j), all.head_width);
             probabilities[index * all.length + first + j] = kept * factor[j];
-            d_scores[index * all.length + first + j] = kept * (d_p * factor[j] - output_product);
+            d_scores[index * all.length + first + j] = kept * (d_p * factor[j] - output_dot);
           }
         });
       });

@@ -30,27 +30,27 @@ struct ScoreRows {
   std::int64_t head_width;
   std::int64_t first;  // of the batch's rows
   std::int64_t count;
-  float scale;  // of products q_i k_j
+  float scale;  // of the scores q_i k_j
   DropoutMask mask;
 };
 
 namespace launch {
 
-KOKKOS_FORCEINLINE_FUNCTION float largest_in_tile(const float* products, std::int64_t count) {
+KOKKOS_FORCEINLINE_FUNCTION float largest_in_tile(const float* scores, std::int64_t count) {
   float buffer[tile_width];
-  const auto product = tile_values(products, count, buffer);
-  float largest = product[0];
-  for_each_in_tile(count, [&](std::int64_t j) { largest = product[j] > largest ? product[j] : largest; });
+  const auto score = tile_values(scores, count, buffer);
+  float largest = score[0];
+  for_each_in_tile(count, [&](std::int64_t j) { largest = score[j] > largest ? score[j] : largest; });
   return largest;
 }
 
-/// Returns the sum of e^(scale (product - largest)).
-KOKKOS_FORCEINLINE_FUNCTION float exponentials_in_tile(const float* products, std::int64_t count, float scale,
+/// Returns the sum of e^(scale (score - largest)).
+KOKKOS_FORCEINLINE_FUNCTION float exponentials_in_tile(const float* scores, std::int64_t count, float scale,
                                                        float largest) {
   float buffer[tile_width];
-  const auto product = tile_values(products, count, buffer);
+  const auto score = tile_values(scores, count, buffer);
   float sum = 0;
-  for_each_in_tile(count, [&](std::int64_t j) { sum += math::exp(scale * (product[j] - largest)); });
+  for_each_in_tile(count, [&](std::int64_t j) { sum += math::exp(scale * (score[j] - largest)); });
   return sum;
 }
 
@@ -65,16 +65,16 @@ KOKKOS_FORCEINLINE_FUNCTION void dropout_factors(const DropoutMask& mask, std::i
 
 }  // namespace launch
 
-/// Computes weights_ij = dropout(p_ij) from products_ij = q_i k_j, and the logs of the sums of all rows of
-/// the batch. The weights may share the memory of the products if both have the same size.
+/// Computes weights_ij = dropout(p_ij) from scores_ij = q_i k_j, and the logs of the sums of all rows of
+/// the batch. The weights may share the memory of the scores if both have the same size.
 template <class T>
-void find_weights(const Execution& exec, const ScoreRows& rows, const float* products, T* weights,
+void find_weights(const Execution& exec, const ScoreRows& rows, const float* scores, T* weights,
                   float* log_sums) {
   for_each_row(
       exec, "attention_p", rows.count, rows.seen_columns(),
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const std::int64_t position = index % rows.length;
-        const float* const s = products + index * rows.length;
+        const float* const s = scores + index * rows.length;
         T* const p = weights + index * rows.length;
         const std::int64_t tiles = launch::ceiling_quotient(position + 1, tile_width);
         const auto seen = [=](std::int64_t tile) {
@@ -94,10 +94,10 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* pro
             float factor[tile_width];
             float buffer[tile_width];
             launch::dropout_factors(rows.mask, rows.first + index, first, count, factor);
-            const auto product = tile_values(s + first, count, buffer);
+            const auto score = tile_values(s + first, count, buffer);
             for_each_in_tile(count, [&](std::int64_t j) {
               value[j] =
-                  first + j <= position ? math::exp(rows.scale * product[j] - log_sum) * factor[j] : 0.0f;
+                  first + j <= position ? math::exp(rows.scale * score[j] - log_sum) * factor[j] : 0.0f;
             });
           }
           write_tile(value, count, p + first);
@@ -108,16 +108,16 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* pro
 /// The operands of find_weight_gradients. They are of a block, except `log_sums` and `output`.
 template <class T>
 struct WeightGradients {
-  const float* products;   // q_i k_j
+  const float* scores;     // q_i k_j
   const float* d_weights;  // do_i v_j
   const float* log_sums;   // of all rows of the batch
   const T* output;         // o; its rows are all tokens
   const T* d_output;       // do, head by head
-  T* d_products;           // may share the memory of products, if of the same size
+  T* d_scores;             // may share the memory of scores, if of the same size
   T* weights;              // may share the memory of d_weights, if of the same size
 };
 
-/// Recomputes the weights, and computes d_products_ij = scale p_ij (dropout(d_weights_ij) - o_i do_i), the
+/// Recomputes the weights, and computes d_scores_ij = scale p_ij (dropout(d_weights_ij) - o_i do_i), the
 /// gradient with respect to q_i k_j.
 template <class T>
 void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const WeightGradients<T>& of) {
@@ -142,16 +142,16 @@ void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const W
             float factor[tile_width];
             float buffers[2][tile_width];
             launch::dropout_factors(rows.mask, number, first, count, factor);
-            const auto product = tile_values(of.products + at, count, buffers[0]);
+            const auto score = tile_values(of.scores + at, count, buffers[0]);
             const auto d_weight = tile_values(of.d_weights + at, count, buffers[1]);
             for_each_in_tile(count, [&](std::int64_t j) {
               const bool is_seen = first + j <= position;
-              const float p = is_seen ? math::exp(rows.scale * product[j] - log_sum) : 0.0f;
+              const float p = is_seen ? math::exp(rows.scale * score[j] - log_sum) : 0.0f;
               weight[j] = p * factor[j];
               gradient[j] = is_seen ? rows.scale * p * (d_weight[j] * factor[j] - mean) : 0.0f;
             });
           }
-          write_tile(gradient, count, of.d_products + at);
+          write_tile(gradient, count, of.d_scores + at);
           write_tile(weight, count, of.weights + at);
         });
       });

@@ -17,8 +17,8 @@
 
 #include <hwy/highway.h>
 
+#include "mylos/kernels/gemm/tiles/tile_gemm-inl.hpp"
 #include "mylos/kernels/gemm/tiles/tile_pack-inl.hpp"
-#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {

@@ -6,8 +6,8 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/kernels/convolution/convolution_by_gemm.hpp"
 #include "mylos/kernels/convolution/convolution_by_library.hpp"
-#include "mylos/kernels/convolution/convolution_products.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
 
 namespace mylos {
@@ -32,10 +32,10 @@ void check_bias(const ConvolutionShape& shape, const ConstTensor& bias, DType ty
 void run_map(const Execution& exec, const Engines& engines, const ConvolutionShape& shape, DType type,
              bool adjoint, const GatheredOperands& operands, std::int64_t samples, void* workspace) {
   const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
-  const auto way = ConvolutionByLibrary::find(engines.libraries, shape, pass, type);
-  if (way && way->run(exec, operands, samples, workspace)) return;
-  const auto by_products = adjoint ? convolution_products::apply_adjoint : convolution_products::apply;
-  by_products(exec, engines.gemm, ConvolutionMap(shape), type, operands, samples, workspace);
+  const auto by_library = ConvolutionByLibrary::find(engines.libraries, shape, pass, type);
+  if (by_library && by_library->run(exec, operands, samples, workspace)) return;
+  const auto by_gemm = adjoint ? convolution_by_gemm::apply_adjoint : convolution_by_gemm::apply;
+  by_gemm(exec, engines.gemm, ConvolutionMap(shape), type, operands, samples, workspace);
 }
 
 }  // namespace
@@ -48,21 +48,22 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
 
 std::size_t Convolution::workspace_bytes(const Engines& engines, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
-  const auto bytes = [&](ConvolutionPass pass, auto products_workspace) {
-    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
-    const std::size_t library_bytes = way ? way->workspace_bytes(samples) : 0;
-    if (way && !way->may_refuse()) return library_bytes;
-    return std::max(library_bytes, products_workspace(engines.gemm, map, type_, samples));
+  const auto bytes = [&](ConvolutionPass pass, auto gemms_workspace) {
+    const auto by_library = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
+    const std::size_t library_bytes = by_library ? by_library->workspace_bytes(samples) : 0;
+    if (by_library && !by_library->may_refuse()) return library_bytes;
+    return std::max(library_bytes, gemms_workspace(engines.gemm, map, type_, samples));
   };
-  return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
-                   bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
-                   bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
+  return std::max({bytes(ConvolutionPass::apply, convolution_by_gemm::apply_workspace),
+                   bytes(ConvolutionPass::adjoint, convolution_by_gemm::adjoint_workspace),
+                   bytes(ConvolutionPass::weights, convolution_by_gemm::sum_workspace)});
 }
 
 SparedFlops Convolution::spared_flops(const Engines& engines) const {
   const auto spared = [&](ConvolutionPass pass) {
-    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
-    return way ? std::max(0.0, flops_of(shape_) - way->multiplied_flops(flops_of(shape_))) : 0.0;
+    const auto by_library = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
+    return by_library ? std::max(0.0, flops_of(shape_) - by_library->multiplied_flops(flops_of(shape_)))
+                      : 0.0;
   };
   const double apply = spared(ConvolutionPass::apply);
   const double adjoint = spared(ConvolutionPass::adjoint);
@@ -74,9 +75,9 @@ SparedFlops Convolution::spared_flops(const Engines& engines) const {
 std::size_t Convolution::code_bytes(const Engines& engines, std::span<const std::int64_t> samples) const {
   std::vector<LibraryPass> passes;
   for (const auto pass : {ConvolutionPass::apply, ConvolutionPass::adjoint, ConvolutionPass::weights}) {
-    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
-    if (!way) continue;
-    for (const std::int64_t count : samples) way->note_passes(count, passes);
+    const auto by_library = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
+    if (!by_library) continue;
+    for (const std::int64_t count : samples) by_library->note_passes(count, passes);
   }
   std::size_t bytes = 0;
   for (const LibraryPass& pass : passes) bytes += engines.libraries.convolution->code_bytes(pass);
@@ -84,8 +85,9 @@ std::size_t Convolution::code_bytes(const Engines& engines, std::span<const std:
 }
 
 bool Convolution::sums_by_library(const Engines& engines) const {
-  const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
-  return way && !way->has_thread_independent_sums();
+  const auto by_library =
+      ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
+  return by_library && !by_library->has_thread_independent_sums();
 }
 
 void Convolution::forward(const Execution& exec, const Engines& engines, const ConstTensor& x,
@@ -118,10 +120,11 @@ void Convolution::weight_gradient(const Execution& exec, const Engines& engines,
   check_bias(shape_, d_bias, d_bias.type());
   const ConstTensor& from = shape_.transposed ? dy : x;
   const ConstTensor& to = shape_.transposed ? x : dy;
-  const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
-  if (!way || !way->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
-    convolution_products::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,
-                                      accumulate, workspace);
+  const auto by_library =
+      ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
+  if (!by_library || !by_library->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
+    convolution_by_gemm::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,
+                                     accumulate, workspace);
   }
   if (d_bias.empty()) return;
   const Tensor points(dy.data(), type_, dy.rows() * output_.points(), shape_.outputs);

@@ -24,8 +24,8 @@
 
 namespace mylos {
 
-/// The maximum bytes that are gathered at a time, including the products if these cannot be written to the
-/// result directly. The limit is exceeded only if convolution_min_rows points take more. On hosts this
+/// The maximum bytes that are gathered at a time, including the GEMM results if these cannot be written to
+/// the result directly. The limit is exceeded only if convolution_min_rows points take more. On hosts this
 /// stays in the caches.
 inline constexpr std::int64_t convolution_gathered_bytes =
     memory_is_host ? std::int64_t{4} << 20 : std::int64_t{64} << 20;

@@ -25,8 +25,8 @@ bool has_nonzero_padding(const ConvolutionMap& map) {
 /// channels, 39 against 51 with 16).
 bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool by_winograd) {
   constexpr std::int64_t many_channels = 32;
-  if (!memory_is_host) return !has_nonzero_padding(map) && !map.is_product() && !map.is_depthwise();
-  if (pass != ConvolutionPass::weights) return !map.is_product();
+  if (!memory_is_host) return !has_nonzero_padding(map) && !map.is_gemm() && !map.is_depthwise();
+  if (pass != ConvolutionPass::weights) return !map.is_gemm();
   if (has_nonzero_padding(map) && map.group_from() >= many_channels && !by_winograd) return false;
   return !map.is_depthwise();
 }
@@ -65,31 +65,34 @@ ConstTensor samples_of(const void* data, DType type, std::int64_t first, std::in
   return {static_cast<const std::byte*>(data) + offset, type, samples, grid.columns()};
 }
 
-/// Returns the tensor converted to float in `place`, or its own data if `place` is null.
-const void* values(const Execution& exec, const ConstTensor& tensor, std::byte* place) {
-  if (place == nullptr) return tensor.data();
-  convert(exec, tensor, Tensor(place, DType::fp32, tensor.rows(), tensor.columns()));
-  return place;
+/// Returns the tensor converted to float in `memory`, or its own data if `memory` is null.
+const void* values(const Execution& exec, const ConstTensor& tensor, std::byte* memory) {
+  if (memory == nullptr) return tensor.data();
+  convert(exec, tensor, Tensor(memory, DType::fp32, tensor.rows(), tensor.columns()));
+  return memory;
 }
 
 }  // namespace
 
 struct ConvolutionByLibrary::MapPieces {
-  MapPieces(const ConvolutionByLibrary& way, std::int64_t all_samples, void* workspace) : pieces(workspace) {
-    const ConvolutionMap& map = way.pass_.map;
-    const bool adjoint = way.pass_.pass == ConvolutionPass::adjoint;
-    const bool copies = way.converts() || (way.pads() && !adjoint);
-    const std::int64_t source_bytes = copies ? sample_bytes(adjoint ? map.to : map.from, way.pass_.type) : 0;
+  MapPieces(const ConvolutionByLibrary& convolution, std::int64_t all_samples, void* workspace)
+      : pieces(workspace) {
+    const ConvolutionMap& map = convolution.pass_.map;
+    const bool adjoint = convolution.pass_.pass == ConvolutionPass::adjoint;
+    const bool copies = convolution.converts() || (convolution.pads() && !adjoint);
+    const std::int64_t source_bytes =
+        copies ? sample_bytes(adjoint ? map.to : map.from, convolution.pass_.type) : 0;
     const std::int64_t result_bytes =
-        way.finishes() ? sample_bytes(adjoint ? map.from : map.to, DType::fp32) : 0;
+        convolution.finishes() ? sample_bytes(adjoint ? map.from : map.to, DType::fp32) : 0;
     samples = copied_samples(source_bytes + result_bytes, all_samples);
     if (copies) source = pieces.take_bytes(static_cast<std::size_t>(samples * source_bytes));
-    if (way.converts()) {
+    if (convolution.converts()) {
       weights = reinterpret_cast<std::byte*>(pieces.take<float>(map.weight_count()));
     }
-    if (way.finishes())
+    if (convolution.finishes())
       result = reinterpret_cast<float*>(pieces.take_bytes(static_cast<std::size_t>(samples * result_bytes)));
-    library_workspace = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+    library_workspace =
+        pieces.take_bytes(convolution.library_->workspace_bytes(convolution.pass_of(samples)));
   }
 
   Pieces pieces;
@@ -101,18 +104,20 @@ struct ConvolutionByLibrary::MapPieces {
 };
 
 struct ConvolutionByLibrary::SumPieces {
-  SumPieces(const ConvolutionByLibrary& way, std::int64_t all_samples, void* workspace) : pieces(workspace) {
-    const ConvolutionMap& map = way.pass_.map;
-    const bool copies = way.converts() || way.pads();
-    const std::int64_t from_bytes = copies ? sample_bytes(map.from, way.pass_.type) : 0;
-    const std::int64_t to_bytes = way.converts() ? sample_bytes(map.to, DType::fp32) : 0;
+  SumPieces(const ConvolutionByLibrary& convolution, std::int64_t all_samples, void* workspace)
+      : pieces(workspace) {
+    const ConvolutionMap& map = convolution.pass_.map;
+    const bool copies = convolution.converts() || convolution.pads();
+    const std::int64_t from_bytes = copies ? sample_bytes(map.from, convolution.pass_.type) : 0;
+    const std::int64_t to_bytes = convolution.converts() ? sample_bytes(map.to, DType::fp32) : 0;
     samples = copied_samples(from_bytes + to_bytes, all_samples);
     if (copies) from = pieces.take_bytes(static_cast<std::size_t>(samples * from_bytes));
-    if (way.converts()) to = pieces.take_bytes(static_cast<std::size_t>(samples * to_bytes));
-    const bool adds = !way.library_->accumulates();
-    if (adds || way.type_ != DType::fp32) sums = pieces.take<float>(map.weight_count());
+    if (convolution.converts()) to = pieces.take_bytes(static_cast<std::size_t>(samples * to_bytes));
+    const bool adds = !convolution.library_->accumulates();
+    if (adds || convolution.type_ != DType::fp32) sums = pieces.take<float>(map.weight_count());
     if (adds) more = pieces.take<float>(map.weight_count());
-    library_workspace = pieces.take_bytes(way.library_->workspace_bytes(way.pass_of(samples)));
+    library_workspace =
+        pieces.take_bytes(convolution.library_->workspace_bytes(convolution.pass_of(samples)));
   }
 
   Pieces pieces;
@@ -142,13 +147,13 @@ std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const Libraries& 
                                                                ConvolutionPass pass, DType type) {
   LibraryConvolution* const library = libraries.convolution;
   if (library == nullptr) return std::nullopt;
-  const ConvolutionByLibrary way(*library, shape, pass, type);
-  if (!suits_library(way.map_, pass, library->uses_winograd(way.pass_))) return std::nullopt;
-  LibraryPass with_bias = way.pass_;
-  with_bias.bias = library->adds_bias(pass, way.pass_.type);
-  if (library->samples_at_a_time(way.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)
+  const ConvolutionByLibrary convolution(*library, shape, pass, type);
+  if (!suits_library(convolution.map_, pass, library->uses_winograd(convolution.pass_))) return std::nullopt;
+  LibraryPass with_bias = convolution.pass_;
+  with_bias.bias = library->adds_bias(pass, convolution.pass_.type);
+  if (library->samples_at_a_time(convolution.pass_) < 1 || library->samples_at_a_time(with_bias) < 1)
     return std::nullopt;
-  return way;
+  return convolution;
 }
 
 LibraryPass ConvolutionByLibrary::pass_of(std::int64_t samples) const {
@@ -195,13 +200,13 @@ bool ConvolutionByLibrary::may_refuse() const {
 }
 
 const void* ConvolutionByLibrary::input(const Execution& exec, const ConstTensor& from,
-                                        std::byte* place) const {
-  if (!pads()) return values(exec, from, place);
+                                        std::byte* memory) const {
+  if (!pads()) return values(exec, from, memory);
   dispatch(type_, [&]<class T>(TypeTag<T>) {
-    if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(place));
-    pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<T*>(place));
+    if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(memory));
+    pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<T*>(memory));
   });
-  return place;
+  return memory;
 }
 
 bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& operands, std::int64_t samples,

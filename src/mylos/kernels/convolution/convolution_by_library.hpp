@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/convolution/gathered_product.hpp"
+#include "mylos/kernels/convolution/gathered_gemm.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 
@@ -68,8 +68,8 @@ class ConvolutionByLibrary {
   [[nodiscard]] bool converts() const { return pass_.type != type_; }
   /// Returns true if the library writes something else than our result. Not used for the weights' gradient.
   [[nodiscard]] bool finishes() const { return pass_.result != type_ || folds(); }
-  /// Returns samples of the map's input in the form that the library reads, in `place` if it is not null.
-  [[nodiscard]] const void* input(const Execution& exec, const ConstTensor& from, std::byte* place) const;
+  /// Returns samples of the map's input in the form that the library reads, in `memory` if it is not null.
+  [[nodiscard]] const void* input(const Execution& exec, const ConstTensor& from, std::byte* memory) const;
 
   LibraryConvolution* library_;
   ConvolutionMap map_;  // the convolution's

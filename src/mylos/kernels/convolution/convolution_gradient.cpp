@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/convolution/convolution_products.hpp"
+#include "mylos/kernels/convolution/convolution_by_gemm.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"
 #include "mylos/kernels/convolution/depthwise.hpp"
 
-namespace mylos::convolution_products {
+namespace mylos::convolution_by_gemm {
 namespace {
 
-GemmProblem one_product(const ConvolutionMap& map, std::int64_t rows, DType type, DType gradient_type) {
+GemmProblem gradient_gemm(const ConvolutionMap& map, std::int64_t rows, DType type, DType gradient_type) {
   return linear_weight_gradient(rows, map.taps() * map.group_from(), map.group_to(), type, gradient_type);
 }
 
 bool is_depthwise(const ConvolutionMap& map) {
-  return map.is_depthwise() && !map.is_product();
+  return map.is_depthwise() && !map.is_gemm();
 }
 
 struct SumPieces {
@@ -24,16 +24,16 @@ struct SumPieces {
       : pieces(workspace) {
     const std::int64_t all_rows = samples * map.to.points();
     const auto element = static_cast<std::int64_t>(size_of(type));
-    const std::int64_t columns_of_row = map.is_product() ? 0 : map.groups * map.taps() * map.group_from();
+    const std::int64_t columns_of_row = map.is_gemm() ? 0 : map.groups * map.taps() * map.group_from();
     const std::int64_t split = map.groups > 1 ? map.to.channels : 0;
-    rows = map.is_product() ? all_rows : gathered_rows((columns_of_row + split) * element, all_rows);
+    rows = map.is_gemm() ? all_rows : gathered_rows((columns_of_row + split) * element, all_rows);
     columns = pieces.take_bytes(static_cast<std::size_t>(rows * columns_of_row * element));
     d_to = pieces.take_bytes(static_cast<std::size_t>(rows * split * element));
-    if (!map.is_product()) sums = pieces.take<float>(map.weight_count());
+    if (!map.is_gemm()) sums = pieces.take<float>(map.weight_count());
     if (map.groups > 1) more = pieces.take<float>(map.weight_count());
     engine_workspace =
-        pieces.take_bytes(std::max(engine.workspace_bytes(one_product(map, rows, type, type)),
-                                   engine.workspace_bytes(one_product(map, rows, type, DType::fp32))));
+        pieces.take_bytes(std::max(engine.workspace_bytes(gradient_gemm(map, rows, type, type)),
+                                   engine.workspace_bytes(gradient_gemm(map, rows, type, DType::fp32))));
   }
 
   Pieces pieces;
@@ -52,7 +52,7 @@ void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap&
                  reinterpret_cast<T*>(pieces.d_to));
   });
   float* const sums = first == 0 ? pieces.sums : pieces.more;
-  engine.run_batched(exec, batch_of(one_product(map, rows, d_to.type(), DType::fp32), map.groups),
+  engine.run_batched(exec, batch_of(gradient_gemm(map, rows, d_to.type(), DType::fp32), map.groups),
                      {pieces.d_to, pieces.columns, sums}, pieces.engine_workspace);
   if (first > 0) add_sums(exec, map.weight_count(), pieces.more, pieces.sums);
 }
@@ -82,7 +82,7 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
   const Gather gather = gather_of(map);
   for (std::int64_t first = 0; first < all_rows; first += pieces.rows) {
     const std::int64_t rows = std::min(pieces.rows, all_rows - first);
-    if (!map.is_product()) {
+    if (!map.is_gemm()) {
       dispatch(type, [&]<class T>(TypeTag<T>) {
         gather_rows(exec, gather, from.as<T>(), first, rows, reinterpret_cast<T*>(pieces.columns));
       });
@@ -91,9 +91,9 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
       add_groups(exec, engine, map, d_to, first, rows, pieces);
       continue;
     }
-    GemmProblem problem = one_product(map, rows, type, direct ? d_weights.type() : DType::fp32);
+    GemmProblem problem = gradient_gemm(map, rows, type, direct ? d_weights.type() : DType::fp32);
     problem.accumulate = first > 0 || (direct && accumulate);
-    const auto* const columns = map.is_product() ? from.data() : pieces.columns;
+    const auto* const columns = map.is_gemm() ? from.data() : pieces.columns;
     const auto* const gradient = static_cast<const std::byte*>(d_to.data()) +
                                  static_cast<std::size_t>(first * map.to.channels) * size_of(type);
     engine.run(exec, problem, {gradient, columns, direct ? d_weights.data() : pieces.sums},
@@ -105,4 +105,4 @@ void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap
   });
 }
 
-}  // namespace mylos::convolution_products
+}  // namespace mylos::convolution_by_gemm

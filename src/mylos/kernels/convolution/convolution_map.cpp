@@ -12,7 +12,7 @@ ConvolutionMap::ConvolutionMap(const ConvolutionShape& shape)
       dilation(shape.dilation),
       groups(shape.groups) {}
 
-bool ConvolutionMap::is_product() const {
+bool ConvolutionMap::is_gemm() const {
   const Extents one = {1, 1, 1};
   const Extents none = {0, 0, 0};
   return groups == 1 && kernel == one && stride == one && padding == none;

@@ -26,7 +26,7 @@ struct ConvolutionMap {
   [[nodiscard]] std::int64_t weight_count() const { return to.channels * taps() * group_from(); }
 
   /// Returns true if gathering would copy the input unchanged.
-  [[nodiscard]] bool is_product() const;
+  [[nodiscard]] bool is_gemm() const;
 
   /// Returns true if each channel sees only itself.
   [[nodiscard]] bool is_depthwise() const { return group_from() == 1 && group_to() == 1; }

@@ -57,19 +57,19 @@ void transpose(const Execution& exec, const T* weights, std::int64_t taps, std::
 
 /// T: type of the gathered values, R: type of the target.
 template <class T, class R>
-void sum_taps(const Execution& exec, const GatheredProduct& product, const GatheredOperands& operands,
+void sum_taps(const Execution& exec, const GatheredGemm& gemm, const GatheredOperands& operands,
               std::int64_t samples, const float* weights) {
-  const Axes axes(product.gather);
-  const Box target(product.target.extent);
-  const Triple start = triple(product.first_point);
-  const Triple stride = triple(product.stride);
+  const Axes axes(gemm.gather);
+  const Box target(gemm.target.extent);
+  const Triple start = triple(gemm.first_point);
+  const Triple stride = triple(gemm.stride);
   const auto* const from = static_cast<const T*>(operands.from);
   const auto* const bias = static_cast<const T*>(operands.bias);
   auto* const to = static_cast<R*>(operands.target);
-  const std::int64_t channels = product.gather.channels;
-  const bool sees = product.gather.columns() > 0;
+  const std::int64_t channels = gemm.gather.channels;
+  const bool sees = gemm.gather.columns() > 0;
   for_each_point_tile(
-      exec, "depthwise", samples, GridShape{product.gather.targets, channels},
+      exec, "depthwise", samples, GridShape{gemm.gather.targets, channels},
       KOKKOS_LAMBDA(std::int64_t sample, const Triple& point, std::int64_t, std::int64_t first,
                     std::int64_t count) {
         float sum[tile_width];
@@ -160,15 +160,15 @@ std::int64_t weight_floats(const Gather& gather) {
   return taps_of(gather) * gather.channels;
 }
 
-void run(const Execution& exec, const GatheredProduct& product, const GatheredOperands& operands,
+void run(const Execution& exec, const GatheredGemm& gemm, const GatheredOperands& operands,
          std::int64_t samples, float* weights) {
-  dispatch(product.type, [&]<class T>(TypeTag<T>) {
-    if (product.gather.columns() > 0) {
-      transpose(exec, static_cast<const T*>(operands.weights), taps_of(product.gather),
-                product.gather.channels, weights);
+  dispatch(gemm.type, [&]<class T>(TypeTag<T>) {
+    if (gemm.gather.columns() > 0) {
+      transpose(exec, static_cast<const T*>(operands.weights), taps_of(gemm.gather), gemm.gather.channels,
+                weights);
     }
-    if (product.target_type == product.type) return sum_taps<T, T>(exec, product, operands, samples, weights);
-    sum_taps<T, float>(exec, product, operands, samples, weights);
+    if (gemm.target_type == gemm.type) return sum_taps<T, T>(exec, gemm, operands, samples, weights);
+    sum_taps<T, float>(exec, gemm, operands, samples, weights);
   });
 }
 

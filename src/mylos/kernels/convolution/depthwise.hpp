@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/convolution/gathered_product.hpp"
+#include "mylos/kernels/convolution/gathered_gemm.hpp"
 
 namespace mylos::depthwise {
 
@@ -14,9 +14,9 @@ namespace mylos::depthwise {
 /// Returns the floats of workspace for run().
 [[nodiscard]] std::int64_t weight_floats(const Gather& gather);
 
-/// Computes what run_gathered_product() computes, for a depthwise convolution. weights: weight_floats()
+/// Computes what run_gathered_gemm() computes, for a depthwise convolution. weights: weight_floats()
 /// floats.
-void run(const Execution& exec, const GatheredProduct& product, const GatheredOperands& operands,
+void run(const Execution& exec, const GatheredGemm& gemm, const GatheredOperands& operands,
          std::int64_t samples, float* weights);
 
 /// Returns the floats of workspace for sum_weights(): at most convolution_gathered_bytes, or one for each

@@ -41,19 +41,19 @@ void pad_grid(const Execution& exec, const ConvolutionMap& map, std::int64_t sam
         const From* const source = from + (depth * heights.extent + height) * width;
         To* const target = to + row * columns;
         for (std::int64_t at = first; at < first + count;) {
-          std::int64_t place = at - before;
+          std::int64_t offset = at - before;
           std::int64_t part = launch::smaller(first + count, before + width) - at;
-          if (place < 0 || place >= width) {
+          if (offset < 0 || offset >= width) {
             const std::int64_t point = point_of.quotient(at);
             const std::int64_t channel = at - point * channels;
-            place = widths.point(point, 0) * channels + channel;
+            offset = widths.point(point, 0) * channels + channel;
             part = launch::smaller(first + count - at, channels - channel);
           }
           if constexpr (std::is_same_v<From, To>) {
-            map_tile(source + place, part, target + at, [](From value) { return value; });
+            map_tile(source + offset, part, target + at, [](From value) { return value; });
           } else {
             float buffer[tile_width];
-            const auto values = tile_values(source + place, part, buffer);
+            const auto values = tile_values(source + offset, part, buffer);
             for_each_in_tile(part, [&](std::int64_t i) { target[at + i] = values[i]; });
           }
           at += part;

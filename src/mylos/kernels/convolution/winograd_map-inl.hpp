@@ -37,7 +37,7 @@ class WinogradMap {
         sums_stride_(winograd::matrix_stride(max_tiles_ * panels_.columns())),
         pieces_(workspace) {
     zeros_ = pieces_.take<float>(inputs_);
-    weights_ = pieces_.take<float>(winograd::products * weight_stride_);
+    weights_ = pieces_.take<float>(winograd::gemms * weight_stride_);
     workers_ = pieces_.take_bytes(bytes_of_workers(worker_bytes()));
   }
 
@@ -52,7 +52,7 @@ class WinogradMap {
                    map.transform_weights(weights, part / map.panels_.vectors(), part % map.panels_.vectors());
                  });
     const std::int64_t fair = divide_up(tiles_.count(), tasks_of_worker * threads_of(exec));
-    const std::int64_t tiles = std::min(max_tiles_, round_up(fair, product_rows));
+    const std::int64_t tiles = std::min(max_tiles_, round_up(fair, register_rows));
     for_each_task(exec, "winograd_map", divide_up(tiles_.count(), tiles), workers_, worker_bytes(),
                   [map, operands, tiles](std::int64_t task, std::byte* memory) HWY_ATTR {
                     const std::int64_t first = task * tiles;
@@ -64,11 +64,11 @@ class WinogradMap {
  private:
   static constexpr std::int64_t tasks_of_worker = 4;  // at least, if there are enough tiles
 
-  /// Returns the number of tiles per task, whose products take `floats_of_tile` floats per tile.
+  /// Returns the number of tiles per task, whose GEMMs take `floats_of_tile` floats per tile.
   static std::int64_t tiles_for_caches(std::int64_t floats_of_tile) {
     constexpr std::int64_t max_floats = std::int64_t{1} << 18;
-    const std::int64_t tiles = max_floats / (winograd::products * floats_of_tile);
-    return round_up(std::clamp<std::int64_t>(tiles, 16, 64), product_rows);
+    const std::int64_t tiles = max_floats / (winograd::gemms * floats_of_tile);
+    return round_up(std::clamp<std::int64_t>(tiles, 16, 64), register_rows);
   }
 
   static winograd::Tiles tiles_of(const LibraryPass& pass) {
@@ -80,7 +80,7 @@ class WinogradMap {
   }
 
   [[nodiscard]] std::size_t worker_bytes() const {
-    return bytes_of_words(winograd::products * (seen_stride_ + sums_stride_));
+    return bytes_of_words(winograd::gemms * (seen_stride_ + sums_stride_));
   }
 
   /// Transforms the weights of one vector of outputs. In the map these weights are strided in memory.
@@ -96,8 +96,8 @@ class WinogradMap {
                        std::min(lanes(), outputs_ - column), target);
     }
     for (std::int64_t step = inputs_; step < steps_; ++step) {
-      for (std::int64_t product = 0; product < winograd::products; ++product)
-        store_weights(hn::Zero(FloatTag()), product, step, target);
+      for (std::int64_t gemm = 0; gemm < winograd::gemms; ++gemm)
+        store_weights(hn::Zero(FloatTag()), gemm, step, target);
     }
   }
 
@@ -137,42 +137,42 @@ class WinogradMap {
     }
   }
 
-  void store_weights(Floats value, std::int64_t product, std::int64_t step, float* target) const {
-    hn::StoreU(value, FloatTag(), target + product * weight_stride_ + step * panels_.width());
+  void store_weights(Floats value, std::int64_t gemm, std::int64_t step, float* target) const {
+    hn::StoreU(value, FloatTag(), target + gemm * weight_stride_ + step * panels_.width());
   }
 
   void run_tiles(const LibraryOperands& operands, std::int64_t first, std::int64_t count, float* seen) const {
-    float* const sums = seen + winograd::products * seen_stride_;
+    float* const sums = seen + winograd::gemms * seen_stride_;
     for (std::int64_t i = 0; i < count; ++i) {
-      const winograd::Place output = tiles_.output_of(first + i);
+      const winograd::PlanePoint output = tiles_.output_of(first + i);
       for (std::int64_t plane = 0; plane < planes_; ++plane) {
         const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
                                          tiles_.window_of(output, plane), zeros_);
         transform_window(window, 0, inputs_, seen_stride_, seen + (i * planes_ + plane) * steps_);
       }
     }
-    for (std::int64_t product = 0; product < winograd::products; ++product)
-      multiply_panels(product, round_up(count, product_rows), seen, sums);
+    for (std::int64_t gemm = 0; gemm < winograd::gemms; ++gemm)
+      multiply_panels(gemm, round_up(count, register_rows), seen, sums);
     for (std::int64_t i = 0; i < count; ++i)
       transform_sums(sums + i * panels_.columns(), first + i, operands);
   }
 
-  void multiply_panels(std::int64_t product, std::int64_t rows, const float* seen, float* sums) const {
-    const ByRows<float> a{seen + product * seen_stride_, planes_ * steps_};
+  void multiply_panels(std::int64_t gemm, std::int64_t rows, const float* seen, float* sums) const {
+    const ByRows<float> a{seen + gemm * seen_stride_, planes_ * steps_};
     for (std::int64_t panel = 0; panel < panels_.count(); ++panel) {
       multiply<FloatWords>(
           rows, panels_.columns_of(panel), planes_ * steps_, a,
-          weights_ + product * weight_stride_ + panels_.at(panel, 0), panels_.width(),
-          {sums + product * sums_stride_ + panels_.first_column(panel), panels_.columns(), false});
+          weights_ + gemm * weight_stride_ + panels_.at(panel, 0), panels_.width(),
+          {sums + gemm * sums_stride_ + panels_.first_column(panel), panels_.columns(), false});
     }
   }
 
   void transform_sums(const float* sums, std::int64_t tile, const LibraryOperands& operands) const {
-    const winograd::Place place = tiles_.output_of(tile);
+    const winograd::PlanePoint first = tiles_.output_of(tile);
     const GridShape& grid = tiles_.output;
-    const bool has_row[] = {true, place.y + 1 < grid.extent[1]};
-    const bool has_column[] = {true, place.x + 1 < grid.extent[2]};
-    const std::int64_t point = (place.plane * grid.extent[1] + place.y) * grid.extent[2] + place.x;
+    const bool has_row[] = {true, first.y + 1 < grid.extent[1]};
+    const bool has_column[] = {true, first.x + 1 < grid.extent[2]};
+    const std::int64_t point = (first.plane * grid.extent[1] + first.y) * grid.extent[2] + first.x;
     float* const target = static_cast<float*>(operands.result) + point * outputs_;
     const auto* const bias = static_cast<const float*>(operands.bias);
     for_each_vector(outputs_, [&](auto d, std::int64_t c, auto some) HWY_ATTR {
@@ -191,15 +191,15 @@ class WinogradMap {
   winograd::Tiles tiles_;
   std::int64_t inputs_;
   std::int64_t outputs_;
-  std::int64_t steps_;  // of a product and a plane: the inputs, padded to complete vectors
+  std::int64_t steps_;  // of a GEMM and a plane: the inputs, padded to complete vectors
   Panels panels_;       // of the transformed weights: [plane][step][output]
   std::int64_t weight_stride_;
   std::int64_t max_tiles_;    // of a task
-  std::int64_t seen_stride_;  // of a worker: [product][tile][plane][step]
-  std::int64_t sums_stride_;  // likewise: [product][tile][output]
+  std::int64_t seen_stride_;  // of a worker: [GEMM][tile][plane][step]
+  std::int64_t sums_stride_;  // likewise: [GEMM][tile][output]
   Pieces pieces_;
   float* zeros_;
-  float* weights_;  // [product][panel][plane][step][output]
+  float* weights_;  // [GEMM][panel][plane][step][output]
   std::byte* workers_;
 };
 

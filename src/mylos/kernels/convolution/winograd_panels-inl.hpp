@@ -12,7 +12,7 @@
 
 #include <hwy/highway.h>
 
-#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_gemm-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
@@ -22,7 +22,7 @@ namespace mylos::HWY_NAMESPACE {
 class Panels {
  public:
   Panels(std::int64_t rows, std::int64_t columns)
-      : rows_(rows), vectors_(divide_up(columns, lanes())), count_(divide_up(vectors_, product_vectors)) {}
+      : rows_(rows), vectors_(divide_up(columns, lanes())), count_(divide_up(vectors_, register_vectors)) {}
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] std::int64_t width() const { return divide_up(vectors_, count_) * lanes(); }

@@ -1,7 +1,7 @@
 // The weights' gradient by Winograd convolution. For some tiles at a time, all threads transform what the
-// tiles see and the gradients of their outputs; then each thread adds the products that are assigned to it.
+// tiles see and the gradients of their outputs; then each thread adds the GEMMs that are assigned to it.
 //
-// Products are summed in parts of `tiles_of_sum` tiles, in their order, independent of how many parts are
+// GEMMs are summed in parts of `tiles_of_sum` tiles, in their order, independent of how many parts are
 // transformed at a time.
 #include <algorithm>
 
@@ -29,7 +29,7 @@ class WinogradSums {
         tiles_(pass.map.from, pass.map.to, pass.map.padding, pass.samples),
         inputs_(pass.map.from.channels),
         outputs_(pass.map.to.channels),
-        rows_(round_up(outputs_, std::max(product_rows, lanes()))),
+        rows_(round_up(outputs_, std::max(register_rows, lanes()))),
         max_tiles_(std::min(tiles_at_a_time(max_workers()),
                             round_up(std::max<std::int64_t>(tiles_.count(), 1), tiles_of_sum))),
         panels_(max_tiles_, inputs_),
@@ -38,9 +38,9 @@ class WinogradSums {
         sum_stride_(winograd::matrix_stride(planes_ * rows_ * panels_.columns())),
         pieces_(workspace) {
     zeros_ = pieces_.take<float>(std::max(inputs_, outputs_));
-    seen_ = pieces_.take<float>(winograd::products * seen_stride_);
-    gradients_ = pieces_.take<float>(winograd::products * gradient_stride_);
-    sums_ = pieces_.take<float>(winograd::products * sum_stride_);
+    seen_ = pieces_.take<float>(winograd::gemms * seen_stride_);
+    gradients_ = pieces_.take<float>(winograd::gemms * gradient_stride_);
+    sums_ = pieces_.take<float>(winograd::gemms * sum_stride_);
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const { return pieces_.bytes(); }
@@ -54,9 +54,9 @@ class WinogradSums {
       for_each_row(exec, "winograd_tiles", count,
                    [sums, operands, first](std::int64_t tile, const Row&)
                        HWY_ATTR { sums.transform_tile(operands, first + tile, tile); });
-      for_each_row(exec, "winograd_sums", winograd::products * planes_ * panels_.count(),
+      for_each_row(exec, "winograd_sums", winograd::gemms * planes_ * panels_.count(),
                    [sums, first, count](std::int64_t part, const Row&)
-                       HWY_ATTR { sums.add_products(part, first == 0, count); });
+                       HWY_ATTR { sums.add_gemm(part, first == 0, count); });
     }
     for_each_row(exec, "winograd_dw", outputs_ * planes_,
                  [sums, operands](std::int64_t row, const Row&)
@@ -70,7 +70,7 @@ class WinogradSums {
   static std::int64_t tiles_at_a_time(std::int64_t workers) { return tiles_of_sum * (2 + workers / 2); }
 
   void transform_tile(const LibraryOperands& operands, std::int64_t tile, std::int64_t row) const {
-    const winograd::Place output = tiles_.output_of(tile);
+    const winograd::PlanePoint output = tiles_.output_of(tile);
     for (std::int64_t plane = 0; plane < planes_; ++plane) {
       const winograd::Window<4> window(static_cast<const float*>(operands.first), tiles_.seen,
                                        tiles_.window_of(output, plane), zeros_);
@@ -91,15 +91,15 @@ class WinogradSums {
     });
   }
 
-  /// Adds one product for one plane of the kernel and one panel.
-  void add_products(std::int64_t part, bool is_first, std::int64_t tiles) const {
+  /// Adds one GEMM for one plane of the kernel and one panel.
+  void add_gemm(std::int64_t part, bool is_first, std::int64_t tiles) const {
     const std::int64_t panel = part % panels_.count();
     const std::int64_t plane = part / panels_.count() % planes_;
-    const std::int64_t product = part / panels_.count() / planes_;
-    const float* const seen = seen_ + product * seen_stride_ + plane * panels_.size();
-    float* const to = sums_ + product * sum_stride_ + plane * rows_ * panels_.columns();
+    const std::int64_t gemm = part / panels_.count() / planes_;
+    const float* const seen = seen_ + gemm * seen_stride_ + plane * panels_.size();
+    float* const to = sums_ + gemm * sum_stride_ + plane * rows_ * panels_.columns();
     for (std::int64_t tile = 0; tile < tiles; tile += tiles_of_sum) {
-      const BySteps<float> a{gradients_ + product * gradient_stride_ + tile * rows_, rows_};
+      const BySteps<float> a{gradients_ + gemm * gradient_stride_ + tile * rows_, rows_};
       multiply<FloatWords>(rows_, panels_.columns_of(panel), std::min(tiles_of_sum, tiles - tile), a,
                            seen + panels_.at(panel, tile), panels_.width(),
                            {to + panels_.first_column(panel), panels_.columns(), !is_first || tile > 0});
@@ -114,8 +114,8 @@ class WinogradSums {
       transform<ToWeightGradient>(
           [&](int y, int x) HWY_ATTR { return hn::LoadU(d, sums + (4 * y + x) * sum_stride_); },
           [&](int i, int j, Floats value) HWY_ATTR {
-            float* const place = target + (3 * i + j) * inputs_ + c;
-            store(d, operands.accumulate ? hn::Add(value, load(d, place, some)) : value, place, some);
+            float* const sum = target + (3 * i + j) * inputs_ + c;
+            store(d, operands.accumulate ? hn::Add(value, load(d, sum, some)) : value, sum, some);
           });
     });
   }
@@ -132,9 +132,9 @@ class WinogradSums {
   std::int64_t sum_stride_;
   Pieces pieces_;
   float* zeros_;
-  float* seen_;       // [product][plane][panel][tile][input]
-  float* gradients_;  // [product][tile][output]
-  float* sums_;       // [product][plane][output][input]
+  float* seen_;       // [GEMM][plane][panel][tile][input]
+  float* gradients_;  // [GEMM][tile][output]
+  float* sums_;       // [GEMM][plane][output][input]
 };
 
 }  // namespace mylos::HWY_NAMESPACE

@@ -7,12 +7,12 @@
 
 namespace mylos::winograd {
 
-/// The products per tile and pair of channels, numbered row by row.
-inline constexpr std::int64_t products = 16;
+/// The GEMMs of a convolution, one for each of the 4 x 4 values of a transformed tile, row by row.
+inline constexpr std::int64_t gemms = 16;
 /// The taps of one plane of the kernel.
 inline constexpr std::int64_t taps = 9;
 
-/// Returns the distance in floats between the matrices of two products: an odd number of cache lines, so that
+/// Returns the distance in floats between the matrices of two GEMMs: an odd number of cache lines, so that
 /// the sixteen values of a tile fall into different cache sets.
 constexpr std::int64_t matrix_stride(std::int64_t floats) {
   constexpr std::int64_t floats_of_line = 16;
@@ -20,7 +20,7 @@ constexpr std::int64_t matrix_stride(std::int64_t floats) {
 }
 
 /// The first point of a tile or a window. The planes of all samples are numbered consecutively.
-struct Place {
+struct PlanePoint {
   std::int64_t plane, y, x;
 };
 
@@ -37,7 +37,7 @@ class Tiles {
         count_(samples * output.extent[0] * of_plane_) {}
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  [[nodiscard]] Place output_of(std::int64_t tile) const {
+  [[nodiscard]] PlanePoint output_of(std::int64_t tile) const {
     const std::int64_t plane = tile / of_plane_;
     const std::int64_t in_plane = tile - plane * of_plane_;
     const std::int64_t row = in_plane / columns_;
@@ -46,7 +46,7 @@ class Tiles {
 
   /// Returns the window that a tile sees with one plane of the kernel. Its plane is -1 if that is zero
   /// padding.
-  [[nodiscard]] Place window_of(const Place& first_output, std::int64_t plane_of_kernel) const {
+  [[nodiscard]] PlanePoint window_of(const PlanePoint& first_output, std::int64_t plane_of_kernel) const {
     const std::int64_t sample = first_output.plane / output.extent[0];
     const std::int64_t depth = first_output.plane - sample * output.extent[0] - padding[0] + plane_of_kernel;
     const bool inside = depth >= 0 && depth < seen.extent[0];
@@ -67,7 +67,7 @@ class Tiles {
 /// The addresses of the channels of neighbouring points. Points outside the grid are `zeros`.
 template <int size>
 struct Window {
-  Window(const float* values, const GridShape& grid, const Place& first, const float* zeros) {
+  Window(const float* values, const GridShape& grid, const PlanePoint& first, const float* zeros) {
     for (int y = 0; y < size; ++y) {
       for (int x = 0; x < size; ++x) {
         const std::int64_t row = first.y + y;

@@ -16,10 +16,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // On hosts, a round of all GEMMs computes at most max_flops, but no GEMM is reduced below
-// min_flops_of_product. A device computes complete GEMMs, which take milliseconds; for smaller ones its
+// min_flops_of_gemm. A device computes complete GEMMs, which take milliseconds; for smaller ones its
 // library would recommend other algorithms.
 constexpr double max_flops = 40e9;
-constexpr double min_flops_of_product = 1e9;
+constexpr double min_flops_of_gemm = 1e9;
 // Rounds end after this many seconds per operation, within these bounds: GPT 6/6/384 takes half a second.
 constexpr double seconds_per_flop = 0.05e-9;
 constexpr double min_seconds = 0.2;
@@ -31,8 +31,8 @@ constexpr double clear_ratio = 1.3;
 constexpr int rounds_to_decide = 3;
 // Short GEMMs run this number of rounds regardless of the limit: a round is cheap, and a single preemption
 // distorts its time.
-constexpr double short_product_s = 1e-3;
-constexpr int rounds_of_short_products = 8;
+constexpr double short_gemm_s = 1e-3;
+constexpr int rounds_of_short_gemms = 8;
 
 /// Returns a smaller problem that still shows which engine is faster: halves the largest extent until the
 /// problem has at most `flops` operations.
@@ -60,7 +60,7 @@ struct Contest {
   bool decided = false;
 
   [[nodiscard]] int min_rounds() const {
-    return seconds[winner()] < short_product_s ? rounds_of_short_products : 1;
+    return seconds[winner()] < short_gemm_s ? rounds_of_short_gemms : 1;
   }
   [[nodiscard]] std::size_t winner() const {
     return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
@@ -88,7 +88,7 @@ class Operands {
     for (const DType type : types_) of_type_ += bytes_of(noise_, type);
     row_sums_ = 2 * of_type_ + aligned_bytes(result);
     workspace_ = row_sums_ + aligned_bytes(row_sums);
-    arena_ = Arena("products to measure", workspace_ + aligned_bytes(workspace));
+    arena_ = Arena("GEMMs to measure", workspace_ + aligned_bytes(workspace));
     for (const std::size_t copy : {std::size_t{0}, of_type_}) fill(execution, copy);
     execution.fence("operands to measure");
   }
@@ -124,17 +124,16 @@ double seconds_of(const Execution& execution, GemmEngine& engine, const GemmProb
                   const Operands& operands) {
   const auto start = Clock::now();
   engine.run(execution, part, operands.of(part), operands.workspace());
-  execution.fence("measured product");
+  execution.fence("measured GEMM");
   return seconds_since(start);
 }
 
 /// Returns the engines that compute the GEMM in different ways: several may use the same algorithm.
-std::vector<std::size_t> different_rivals(const GemmProblem& product,
-                                          const std::vector<GemmEngine*>& rivals) {
+std::vector<std::size_t> different_rivals(const GemmProblem& gemm, const std::vector<GemmEngine*>& rivals) {
   std::vector<std::size_t> different;
   for (std::size_t i = 0; i < rivals.size(); ++i) {
     const auto is_same = [&](std::size_t other) {
-      return rivals[other]->engine_of(product) == rivals[i]->engine_of(product);
+      return rivals[other]->engine_of(gemm) == rivals[i]->engine_of(gemm);
     };
     if (std::none_of(different.begin(), different.end(), is_same)) different.push_back(i);
   }
@@ -142,21 +141,20 @@ std::vector<std::size_t> different_rivals(const GemmProblem& product,
 }
 
 /// Returns the distinct GEMMs that more than one engine can compute, the largest first.
-std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
+std::vector<Contest> contests_of(const std::vector<GemmProblem>& gemms,
                                  const std::vector<GemmEngine*>& rivals) {
   std::vector<Contest> contests;
-  for (const GemmProblem& product : products) {
-    const auto is_same = [&](const Contest& other) { return same_product(other.whole, product); };
+  for (const GemmProblem& gemm : gemms) {
+    const auto is_same = [&](const Contest& other) { return same_product(other.whole, gemm); };
     if (std::any_of(contests.begin(), contests.end(), is_same)) continue;
-    std::vector<std::size_t> different = different_rivals(product, rivals);
+    std::vector<std::size_t> different = different_rivals(gemm, rivals);
     if (different.size() < 2) continue;
-    contests.push_back({product, product, std::move(different)});
+    contests.push_back({gemm, gemm, std::move(different)});
     contests.back().seconds.assign(rivals.size(), std::numeric_limits<double>::infinity());
   }
   const double share = max_flops / static_cast<double>(std::max<std::size_t>(1, contests.size()));
   for (Contest& contest : contests) {
-    if constexpr (memory_is_host)
-      contest.part = part_of(contest.whole, std::max(share, min_flops_of_product));
+    if constexpr (memory_is_host) contest.part = part_of(contest.whole, std::max(share, min_flops_of_gemm));
     // On hosts the sums are a small part of the time.
     contest.part.row_sums = !memory_is_host && contest.whole.row_sums;
   }
@@ -180,12 +178,12 @@ void run_round(const Execution& execution, Contest& contest, const std::vector<G
 
 }  // namespace
 
-GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
-                                 const std::vector<GemmProblem>& products) {
+GemmMeasurement measure_gemms(const Execution& execution, GemmEngine& engine,
+                              const std::vector<GemmProblem>& gemms) {
   const auto start = Clock::now();
-  const std::vector<GemmEngine*> rivals = gemm.alternatives();
+  const std::vector<GemmEngine*> rivals = engine.alternatives();
   if (rivals.size() < 2) return {};
-  std::vector<Contest> contests = contests_of(products, rivals);
+  std::vector<Contest> contests = contests_of(gemms, rivals);
   if (contests.empty()) return {};
   const Operands operands(execution, contests, rivals);
   const double flops =
@@ -202,7 +200,7 @@ GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
     }
   }
   for (const Contest& contest : contests)
-    gemm.choose(contest.whole, rivals[contest.winner()]->engine_of(contest.whole));
+    engine.choose(contest.whole, rivals[contest.winner()]->engine_of(contest.whole));
   return {contests.size(), seconds_since(start)};
 }
 

@@ -8,14 +8,14 @@
 namespace mylos {
 
 struct GemmMeasurement {
-  std::size_t products = 0;  // the number of GEMMs with a choice
+  std::size_t gemms = 0;  // the number of GEMMs with a choice
   double seconds = 0;
 };
 
-/// Times the alternatives of `gemm` alternately on each GEMM, on a device with its row sums, in temporary
-/// memory, and makes `gemm` choose the fastest. Large GEMMs are reduced, so that this takes at most one or
+/// Times the alternatives of `engine` alternately on each GEMM, on a device with its row sums, in temporary
+/// memory, and makes `engine` choose the fastest. Large GEMMs are reduced, so that this takes at most one or
 /// two seconds (2 cores with AVX2); clear cases need few runs.
-GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
-                                 const std::vector<GemmProblem>& products);
+GemmMeasurement measure_gemms(const Execution& execution, GemmEngine& engine,
+                              const std::vector<GemmProblem>& gemms);
 
 }  // namespace mylos

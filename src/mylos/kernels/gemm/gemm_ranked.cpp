@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mylos/kernels/gemm/chosen_products.hpp"
+#include "mylos/kernels/gemm/chosen_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -63,7 +63,7 @@ class RankedGemm final : public GemmEngine {
 
   std::string name_;
   std::vector<std::unique_ptr<GemmEngine>> engines_;
-  ChosenProducts chosen_;
+  ChosenEngines chosen_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ void average_along(const Execution& exec, const PoolLine& line, std::int64_t sam
         for_each_tap(line, tile, [&](std::int64_t, const PoolRun& run) {
           for_each_in_run(run, from, [&](std::int64_t i, std::int64_t, float value) { sum[i] += value; });
         });
-        for_each_alike(line, tile.first, tile.count, 1, tile.place,
+        for_each_alike(line, tile.first, tile.count, 1, tile.position,
                        [&](std::int64_t offset, std::int64_t count, std::int64_t window) {
                          const auto points = static_cast<float>(line.axis.seen(window).count());
                          for_each_in_tile(count, [&](std::int64_t i) { sum[offset + i] /= points; });
@@ -36,7 +36,7 @@ void average_gradient_along(const Execution& exec, const PoolLine& line, std::in
         float sum[tile_width];
         for_each_in_tile(tile.count, [&](std::int64_t i) { sum[i] = 0.0f; });
         for_each_seeing(line, tile, [&](std::int64_t, const PoolRun& run) {
-          for_each_alike(line, run.from, run.count, run.from_step, run.place,
+          for_each_alike(line, run.from, run.count, run.from_step, run.position,
                          [&](std::int64_t offset, std::int64_t count, std::int64_t window) {
                            const float share = 1.0f / static_cast<float>(line.axis.seen(window).count());
                            PoolRun part = run;

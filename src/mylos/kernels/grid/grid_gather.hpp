@@ -69,11 +69,11 @@ struct Rows {
         tap_of(gather.group_channels()) {}
 
   /// The target of a row, and the offset of its source.
-  struct Place {
+  struct RowStart {
     Triple target;
     std::int64_t start;  // offset of the sample and the group in elements
   };
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Place place(std::int64_t index) const {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION RowStart start_of(std::int64_t index) const {
     const std::int64_t group = group_of.quotient(index);
     const std::int64_t target = first_target + index - group * rows;
     const std::int64_t sample = sample_of.quotient(target);
@@ -97,22 +97,22 @@ struct Rows {
 
 /// Copies a row. Taps that see adjacent memory are copied together.
 template <class T>
-void copy_row_on_host(const Rows& all, const Rows::Place& place, const T* from, T* to) {
+void copy_row_on_host(const Rows& all, const Rows::RowStart& row, const T* from, T* to) {
   const bool packed = all.group_channels == all.channels;
   const std::int64_t taps = all.taps.extent(2);
   for (std::int64_t td = 0; td < all.taps.extent(0); ++td) {
-    const std::int64_t depth = all.depth.point(place.target[0], td);
+    const std::int64_t depth = all.depth.point(row.target[0], td);
     for (std::int64_t th = 0; th < all.taps.extent(1); ++th) {
-      const std::int64_t height = all.height.point(place.target[1], th);
+      const std::int64_t height = all.height.point(row.target[1], th);
       const T* const line =
-          from + place.start + (depth * all.height.extent + height) * all.width.extent * all.channels;
-      std::int64_t next = all.width.point(place.target[2], 0);
+          from + row.start + (depth * all.height.extent + height) * all.width.extent * all.channels;
+      std::int64_t next = all.width.point(row.target[2], 0);
       for (std::int64_t tw = 0; tw < taps;) {
         const std::int64_t width = next;
         std::int64_t run = 1;
         const auto continues_run = [&] { return width < 0 ? next < 0 : packed && next == width + run; };
         while (tw + run < taps) {
-          next = all.width.point(place.target[2], tw + run);
+          next = all.width.point(row.target[2], tw + run);
           if (!continues_run()) break;
           ++run;
         }
@@ -131,23 +131,22 @@ void copy_row_on_host(const Rows& all, const Rows::Place& place, const T* from, 
 
 /// Copies `count` columns of a row from `first` on.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const Rows& all, const Rows::Place& place, const T* from,
+KOKKOS_FORCEINLINE_FUNCTION void copy_tile(const Rows& all, const Rows::RowStart& row, const T* from,
                                            std::int64_t first, std::int64_t count, T* to) {
   std::int64_t tap = all.tap_of.quotient(first);
   std::int64_t channel = first - tap * all.group_channels;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = launch::smaller(count - done, all.group_channels - channel);
     const Triple t = all.taps.point(tap);
-    const std::int64_t depth = all.depth.point(place.target[0], t[0]);
-    const std::int64_t height = all.height.point(place.target[1], t[1]);
-    const std::int64_t width = all.width.point(place.target[2], t[2]);
+    const std::int64_t depth = all.depth.point(row.target[0], t[0]);
+    const std::int64_t height = all.height.point(row.target[1], t[1]);
+    const std::int64_t width = all.width.point(row.target[2], t[2]);
     T* const into = to + done;
     if (depth < 0 || height < 0 || width < 0) {
       for_each_in_tile(part, [=](std::int64_t i) { into[i] = from_float<T>(0.0f); });
     } else {
       const std::int64_t point = (depth * all.height.extent + height) * all.width.extent + width;
-      map_tile(from + place.start + point * all.channels + channel, part, into,
-               [](T value) { return value; });
+      map_tile(from + row.start + point * all.channels + channel, part, into, [](T value) { return value; });
     }
     done += part;
     channel = 0;
@@ -168,13 +167,13 @@ void gather_rows(const Execution& exec, const Gather& gather, const T* from, std
   if constexpr (runs_on_host) {
     for_each_block(exec, "gather", gather.groups * rows, 4, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row)
-        gather::copy_row_on_host(all, all.place(row), from, columns + row * width);
+        gather::copy_row_on_host(all, all.start_of(row), from, columns + row * width);
     });
   } else {
     for_each_tile(
         exec, "gather", gather.groups * rows, width,
         KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
-          gather::copy_tile(all, all.place(row), from, first, count, columns + row * width + first);
+          gather::copy_tile(all, all.start_of(row), from, first, count, columns + row * width + first);
         });
   }
 }

@@ -77,7 +77,7 @@ void find_maxima(const Execution& exec, const PoolLine& line, std::int64_t pitch
         float largest[tile_width];
         Tap where[tile_width];
         for_each_in_tile(tile.count, [&](std::int64_t i) { largest[i] = -INFINITY; });
-        for_each_alike(line, tile.first, tile.count, 1, tile.place,
+        for_each_alike(line, tile.first, tile.count, 1, tile.position,
                        [&](std::int64_t offset, std::int64_t count, std::int64_t window) {
                          const std::int64_t beyond = line.axis.padding - window * line.axis.stride;
                          const auto first_tap = static_cast<Tap>(beyond < 0 ? 0 : beyond * pitch);
@@ -181,7 +181,7 @@ void scatter_max_gradient(const Execution& exec, const PoolLine& line, std::int6
 template <class T>
 void max_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t samples, const T* x, T* y) {
   for_each_pool_tile(
-      exec, "max_pool", samples * rows.of_sample(), rows.line.axis.windows, rows.line.inner,
+      exec, "max_pool", samples * rows.rows_of_sample(), rows.line.axis.windows, rows.line.inner,
       KOKKOS_LAMBDA(const PoolTile& tile) {
         const PoolLine& line = rows.line;
         float largest[tile_width];
@@ -202,7 +202,7 @@ template <class T>
 void max_gradient_by_windows(const Execution& exec, const WindowRows& rows, std::int64_t samples, const T* x,
                              const T* y, const T* dy, T* dx) {
   for_each_pool_tile(
-      exec, "d_max_pool", samples * rows.of_sample(), rows.line.axis.windows, rows.line.inner,
+      exec, "d_max_pool", samples * rows.rows_of_sample(), rows.line.axis.windows, rows.line.inner,
       KOKKOS_LAMBDA(const PoolTile& tile) {
         const PoolLine& line = rows.line;
         const std::int64_t at = tile.line * line.outputs() + tile.first;

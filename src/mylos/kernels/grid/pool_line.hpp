@@ -66,20 +66,20 @@ struct PoolTile {
   std::int64_t line;
   std::int64_t first;
   std::int64_t count;
-  std::int64_t place;  // on devices the point or window of the elements
+  std::int64_t position;  // on devices the point or window of the elements
 };
 
 /// If points have at most this number of elements, hosts loop over points, channel by channel.
 inline constexpr std::int64_t few_channels = 4;
 
-/// Calls body(tile) for all elements of `lines` lines of `places` points or windows of `inner` elements. On
-/// hosts a tile contains complete points if these are small.
+/// Calls body(tile) for all elements of `lines` lines of `positions` points or windows of `inner` elements.
+/// On hosts a tile contains complete points if these are small.
 template <class Body>
-void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lines, std::int64_t places,
+void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lines, std::int64_t positions,
                         std::int64_t inner, const Body& body) {
   if constexpr (runs_on_host) {
     const std::int64_t width = inner < tile_width ? tile_width / inner * inner : tile_width;
-    const std::int64_t elements = places * inner;
+    const std::int64_t elements = positions * inner;
     const std::int64_t tiles = launch::ceiling_quotient(elements, width);
     for_each_tile(exec, name, lines * tiles, 1, [=](std::int64_t row, std::int64_t, std::int64_t) {
       const std::int64_t line = row / tiles;
@@ -87,16 +87,16 @@ void for_each_pool_tile(const Execution& exec, KernelName name, std::int64_t lin
       body(PoolTile{line, first, launch::smaller(width, elements - first), 0});
     });
   } else {
-    const Divisor places_of(places);
-    const std::int64_t together = Divisor::max / places;
+    const Divisor positions_of(positions);
+    const std::int64_t together = Divisor::max / positions;
     for (std::int64_t first_line = 0; first_line < lines; first_line += together) {
       const std::int64_t count = launch::smaller(together, lines - first_line);
       for_each_tile(
-          exec, name, count * places, inner,
+          exec, name, count * positions, inner,
           KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t columns) {
-            const std::int64_t line = places_of.quotient(row);
-            const std::int64_t place = row - line * places;
-            body(PoolTile{first_line + line, place * inner + first, columns, place});
+            const std::int64_t line = positions_of.quotient(row);
+            const std::int64_t position = row - line * positions;
+            body(PoolTile{first_line + line, position * inner + first, columns, position});
           });
     }
   }
@@ -109,7 +109,7 @@ struct PoolRun {
   std::int64_t count;
   std::int64_t to_step = 1;  // steps are 1 on devices
   std::int64_t from_step = 1;
-  std::int64_t place = 0;  // on devices the window or point of the line's elements
+  std::int64_t position = 0;  // on devices the window or point of the line's elements
 };
 
 /// Calls function(to, from, values[from]) for the elements of a run.
@@ -142,9 +142,9 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_tap(const PoolLine& line, const PoolTi
   const PoolAxis& axis = line.axis;
   const std::int64_t inner = line.inner;
   if constexpr (!runs_on_host) {
-    const std::int64_t column = tile.first - tile.place * inner;
-    const std::int64_t first_tap_at = tile.place * axis.stride - axis.padding;
-    const Span seen = axis.seen(tile.place);
+    const std::int64_t column = tile.first - tile.position * inner;
+    const std::int64_t first_tap_at = tile.position * axis.stride - axis.padding;
+    const Span seen = axis.seen(tile.position);
     for (std::int64_t point = seen.begin; point < seen.end; ++point)
       function(point - first_tap_at, PoolRun{.to = 0, .from = point * inner + column, .count = tile.count});
   } else {
@@ -191,11 +191,11 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
   const PoolAxis& axis = line.axis;
   const std::int64_t inner = line.inner;
   if constexpr (!runs_on_host) {
-    const std::int64_t column = tile.first - tile.place * inner;
-    const Span seeing = axis.seeing(tile.place);
+    const std::int64_t column = tile.first - tile.position * inner;
+    const Span seeing = axis.seeing(tile.position);
     for (std::int64_t window = seeing.begin; window < seeing.end; ++window) {
-      function(tile.place + axis.padding - window * axis.stride,
-               PoolRun{.to = 0, .from = window * inner + column, .count = tile.count, .place = window});
+      function(tile.position + axis.padding - window * axis.stride,
+               PoolRun{.to = 0, .from = window * inner + column, .count = tile.count, .position = window});
     }
   } else {
     const std::int64_t end = tile.first + tile.count;
@@ -241,11 +241,11 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_seeing(const PoolLine& line, const Poo
 /// points from the same tap on. `window` is one of them.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64_t first, std::int64_t count,
-                                                std::int64_t step, std::int64_t place,
+                                                std::int64_t step, std::int64_t position,
                                                 const Function& function) {
   const PoolAxis& axis = line.axis;
   if constexpr (!runs_on_host) {
-    function(0, count, place);
+    function(0, count, position);
   } else if (axis.padding == 0) {
     function(0, count, 0);  // all windows see `window` points
   } else {

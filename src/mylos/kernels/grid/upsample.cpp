@@ -25,11 +25,11 @@ struct UpsampleAxis {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Between between(std::int64_t fine) const {
     if (!linear) return {{factor_of.quotient(fine), 0}, {1.0f, 0.0f}};
     // In halves of a fine point: 2 (o + 1/2) - factor, which is 2 factor times the position in x.
-    const std::int64_t place = 2 * fine + 1 - factor;
-    if (place <= 0) return {{0, 0}, {1.0f, 0.0f}};
-    const std::int64_t lower = factor_of.quotient(place >> 1);
+    const std::int64_t position = 2 * fine + 1 - factor;
+    if (position <= 0) return {{0, 0}, {1.0f, 0.0f}};
+    const std::int64_t lower = factor_of.quotient(position >> 1);
     if (lower >= points - 1) return {{points - 1, 0}, {1.0f, 0.0f}};
-    const float part = static_cast<float>(place - 2 * factor * lower) / static_cast<float>(2 * factor);
+    const float part = static_cast<float>(position - 2 * factor * lower) / static_cast<float>(2 * factor);
     return {{lower, lower + 1}, {1.0f - part, part}};
   }
   /// Return the range of fine points that may see a point.

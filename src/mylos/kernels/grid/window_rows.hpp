@@ -15,15 +15,15 @@ struct WindowRows {
         depth_of(depth.windows),
         height_of(height.windows) {}
 
-  [[nodiscard]] std::int64_t of_sample() const { return depth.windows * height.windows; }
+  [[nodiscard]] std::int64_t rows_of_sample() const { return depth.windows * height.windows; }
 
-  /// Calls function(row) for the rows of points that a row of windows sees, in their order.
+  /// Calls function(row) for the rows of points that row `window_row` of windows sees, in their order.
   template <class Function>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_row(std::int64_t windows, const Function& function) const {
-    const std::int64_t planes = height_of.quotient(windows);
-    const std::int64_t sample = depth_of.quotient(planes);
-    const Span depths = depth.seen(planes - sample * depth.windows);
-    const Span heights = height.seen(windows - planes * height.windows);
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_row(std::int64_t window_row, const Function& function) const {
+    const std::int64_t window_plane = height_of.quotient(window_row);
+    const std::int64_t sample = depth_of.quotient(window_plane);
+    const Span depths = depth.seen(window_plane - sample * depth.windows);
+    const Span heights = height.seen(window_row - window_plane * height.windows);
     for (std::int64_t d = depths.begin; d < depths.end; ++d)
       for (std::int64_t h = heights.begin; h < heights.end; ++h)
         function((sample * depth.points + d) * height.points + h);
@@ -41,9 +41,9 @@ struct WindowRows {
 template <class Pass>
 void for_window_rows(const PoolShape& shape, std::int64_t samples, const Pass& pass) {
   const WindowRows rows(shape);
-  const std::int64_t together = Divisor::max / rows.of_sample();
-  for (std::int64_t first = 0; first < samples; first += together)
-    pass(rows, first, launch::smaller(together, samples - first));
+  const std::int64_t max_samples = Divisor::max / rows.rows_of_sample();
+  for (std::int64_t first = 0; first < samples; first += max_samples)
+    pass(rows, first, launch::smaller(max_samples, samples - first));
 }
 
 }  // namespace mylos

@@ -34,11 +34,11 @@ void add(const Execution& exec, const ConstColumns& source, const Columns& targe
         float from_buffer[tile_width];
         float to_buffer[tile_width];
         float sum[tile_width];
-        T* place = to + row * to_stride + first;
+        T* to_tile = to + row * to_stride + first;
         const auto term = tile_values(from + row * from_stride + first, count, from_buffer);
-        const auto before = tile_values(static_cast<const T*>(place), count, to_buffer);
+        const auto before = tile_values(static_cast<const T*>(to_tile), count, to_buffer);
         for_each_in_tile(count, [&](std::int64_t i) { sum[i] = before[i] + term[i]; });
-        write_tile(sum, count, place);
+        write_tile(sum, count, to_tile);
       });
 }
 

@@ -12,7 +12,7 @@ namespace launch {
 /// The lanes of one device thread.
 struct LanesOfThread {
   using Member = Teams::member_type;
-  static constexpr bool are_of_one_thread = true;
+  static constexpr bool are_in_one_thread = true;
   KOKKOS_FORCEINLINE_FUNCTION static auto range(const Member& member, std::int64_t count) {
     return Kokkos::ThreadVectorRange(member, count);
   }

@@ -179,7 +179,7 @@ using RowTeams =
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
   using Member = Teams::member_type;
-  static constexpr bool are_of_one_thread = false;
+  static constexpr bool are_in_one_thread = false;
   KOKKOS_FORCEINLINE_FUNCTION static auto range(const Member& member, std::int64_t count) {
     return Kokkos::TeamVectorRange(member, count);
   }
@@ -258,7 +258,7 @@ class RowOfLanes {
   KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const Term& term) const {
     if constexpr (emulates_device) {
       return sum(lanes(), term);
-    } else if constexpr (hardware::has_wave && Lanes::are_of_one_thread) {
+    } else if constexpr (hardware::has_wave && Lanes::are_in_one_thread) {
       std::invoke_result_t<Term, std::int64_t> total{};
       total += term(current_lane());
       return hardware::sum_of_lanes(total);

@@ -14,7 +14,7 @@
 #include "mylos/kernels/launch/row_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/norm/held_norm.hpp"
+#include "mylos/kernels/norm/register_norm.hpp"
 #include "mylos/kernels/norm/residual_sum.hpp"
 
 namespace mylos::norm_rows {
@@ -66,22 +66,22 @@ void forward_rows(const Execution& exec, KernelName name, const ConstTensor& x_t
 /// Holds each row in registers, if the lanes of a thread can. `sum`: gives x, or null. Returns false if
 /// nothing was done.
 template <class Kind, class T>
-bool forward_held(const Execution& exec, KernelName name, const ResidualSum* sum, const ConstTensor& x,
-                  const ConstTensor& weight, const ConstTensor& bias, const Tensor& y, float* mean,
-                  float* rstd, float epsilon) {
+bool forward_in_registers(const Execution& exec, KernelName name, const ResidualSum* sum,
+                          const ConstTensor& x, const ConstTensor& weight, const ConstTensor& bias,
+                          const Tensor& y, float* mean, float* rstd, float epsilon) {
   const std::int64_t columns = x.columns();
-  const held_norm::ForwardRows<T> all{
+  const register_norm::ForwardRows<T> all{
       weight.as<T>(), bias.empty() ? nullptr : bias.as<T>(), y.as<T>(), mean, rstd, columns, epsilon};
   const auto whole = [&](const T* first) { return first == nullptr || has_whole_tiles(first, columns); };
   if (!whole(x.as<T>()) || !whole(all.weight) || !whole(all.bias) || !whole(all.y)) return false;
-  held_norm::InputRows<T> input{.x = x.as<T>(), .past = nullptr, .branch = nullptr, .sum = nullptr};
+  register_norm::InputRows<T> input{.x = x.as<T>(), .past = nullptr, .branch = nullptr, .sum = nullptr};
   if (sum != nullptr) {
     if (sum->dropout.active()) return false;  // its random numbers need many registers
     input = {sum->x.as<T>(), sum->past.as<T>(), sum->branch.as<T>(), sum->x.as<T>()};
   }
   if (!whole(input.past) || !whole(input.branch)) return false;
-  return held_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
-    held_norm::forward<Kind, T, tiles.value>(exec, name, input, x.rows(), all);
+  return register_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
+    register_norm::forward<Kind, T, tiles.value>(exec, name, input, x.rows(), all);
   });
 }
 
@@ -94,7 +94,7 @@ void forward(const Execution& exec, KernelName name, const ResidualSum* sum, con
     bool done = false;
     if (x.type() == weight.type()) {
       dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-        done = forward_held<Kind, T>(exec, name, sum, x, weight, bias, y, mean, rstd, epsilon);
+        done = forward_in_registers<Kind, T>(exec, name, sum, x, weight, bias, y, mean, rstd, epsilon);
       });
     }
     if (done) return;
@@ -239,21 +239,22 @@ void backward_by_lanes(const Execution& exec, KernelName name, const BackwardRow
 
 /// Writes the same sums if the lanes of a thread can hold a row. Returns false if nothing was done.
 template <class Kind, class T>
-bool backward_held(const Execution& exec, KernelName name, const BackwardRows<T, T>& all, float* workspace) {
+bool backward_in_registers(const Execution& exec, KernelName name, const BackwardRows<T, T>& all,
+                           float* workspace) {
   const auto whole = [&](const T* first) { return first == nullptr || has_whole_tiles(first, all.columns); };
   if (!whole(all.x) || !whole(all.dy) || !whole(all.weight) || !whole(all.dx) || !whole(all.residual))
     return false;
-  const held_norm::BackwardRows<T> rows{all.x,  all.dy,       all.weight, all.mean,   all.rstd,
-                                        all.dx, all.residual, all.rows,   all.columns};
-  return held_norm::with_tiles<3, 4>(all.columns, [&](auto tiles) {
-    held_norm::backward<Kind, T, tiles.value>(exec, name, rows, workspace);
+  const register_norm::BackwardRows<T> rows{all.x,  all.dy,       all.weight, all.mean,   all.rstd,
+                                            all.dx, all.residual, all.rows,   all.columns};
+  return register_norm::with_tiles<3, 4>(all.columns, [&](auto tiles) {
+    register_norm::backward<Kind, T, tiles.value>(exec, name, rows, workspace);
   });
 }
 
 template <class Kind, class T, class W>
 void backward_rows(const Execution& exec, KernelName name, const BackwardRows<T, W>& all, float* workspace) {
   if constexpr (!runs_on_host && std::is_same_v<T, W>) {
-    if (backward_held<Kind>(exec, name, all, workspace)) return;
+    if (backward_in_registers<Kind>(exec, name, all, workspace)) return;
   }
   if constexpr (!runs_on_host) {
     if (threads_of_lanes(block_sums<Kind>(all.columns)) > 0)

@@ -2,11 +2,11 @@
 // function that computes e^x.
 //
 // The sum of exponentials of a row is combined from sums over parts of it, each relative to its largest
-// logit. If a device's registers can hold the row, it is read once (held_row.hpp).
+// logit. If a device's registers can hold the row, it is read once (register_row.hpp).
 #pragma once
 
-#include "mylos/kernels/launch/held_row.hpp"
 #include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/launch/register_row.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos::cross_entropy {
@@ -104,7 +104,8 @@ struct HostLogits {
   }
 };
 
-/// The logits of a row on a device, by the tiles of each lane. Elements: a ReadRow or HeldRow of all columns.
+/// The logits of a row on a device, by the tiles of each lane. Elements: a ReadRow or RegisterRow of all
+/// columns.
 template <class Elements, class Exponential>
 struct DeviceLogits {
   const DeviceRow& row;
@@ -250,13 +251,13 @@ void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy
 /// Reads the logits from memory once and writes the gradients once.
 template <class T, class Exponential>
 void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
-  const RowTiles tiles = held_tiles<T>(all.columns);
-  for_each_held_row<T>(
+  const RowTiles tiles = register_tiles<T>(all.columns);
+  for_each_register_row<T>(
       exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const DeviceRow& row) {
-        const HeldRow<T> elements(row, tiles, all.logits + index * all.columns, all.classes);
+        const RegisterRow<T> elements(row, tiles, all.logits + index * all.columns, all.classes);
         all.work_on(
             row, index,
-            DeviceLogits<HeldRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
+            DeviceLogits<RegisterRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
       });
 }
 
@@ -282,7 +283,7 @@ void of_rows(const Execution& exec, const ConstTensor& logits, const std::int32_
                                          of_other,
                                          1.0f - options.smoothing + of_other};
   if constexpr (!runs_on_host) {
-    if (can_be_held(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
+    if (fits_in_registers(all.logits, columns) && device_tile::is_aligned<tile_width>(all.d_logits))
       return read_once(exec, logits.rows(), all);
   }
   read_each_time(exec, logits.rows(), all);

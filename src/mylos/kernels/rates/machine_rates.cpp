@@ -4,7 +4,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/kernels/gemm/product_support.hpp"
+#include "mylos/kernels/gemm/gemm_support.hpp"
 #include "mylos/kernels/rates/stream_rate.hpp"
 
 namespace mylos {
@@ -47,7 +47,7 @@ double MachineRates::flops_in(DType type) const {
 MachineRates fixed_rates() {
   MachineRates rates;
   for (const DType type : {DType::bf16, DType::fp16}) {
-    const std::optional<bool> native = product_support(type).native;
+    const std::optional<bool> native = gemm_support(type).native;
     double& flops = flops_of(rates, type);
     if (memory_is_host && native.value_or(false)) flops = 2 * rates.fp32_flops;
     if (!memory_is_host && !native.value_or(true)) flops = rates.fp32_flops;
@@ -61,7 +61,7 @@ MachineRates measure_rates(const Execution& execution, GemmEngine& gemm, const s
   MachineRates rates = fixed_rates();
   for (const DType type : types) {
     flops_of(rates, type) =
-        measure_product_rate(execution, gemm, type, max_bytes, clock) / milliseconds_per_second;
+        measure_gemm_rate(execution, gemm, type, max_bytes, clock) / milliseconds_per_second;
   }
   rates.bytes = measure_stream_rate(execution, max_bytes, clock) / milliseconds_per_second;
   return rates;
@@ -69,7 +69,7 @@ MachineRates measure_rates(const Execution& execution, GemmEngine& gemm, const s
 
 std::string describe(const StatedRates& stated) {
   constexpr double giga_per_s = 1e6;  // from bytes per millisecond
-  std::string text = "products at";
+  std::string text = "GEMMs at";
   for (const DType type : stated.types) {
     text += fmt::format(" {} in {},", in_flops_per_s(stated.rates.flops_in(type)), name_of(type));
   }

@@ -9,7 +9,7 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/memory_is_host.hpp"
-#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/kernels/rates/gemm_rate.hpp"
 
 namespace mylos {
 
@@ -33,7 +33,7 @@ struct MachineRates {
 [[nodiscard]] MachineRates fixed_rates();
 
 /// Returns fixed_rates() with measured rates of memory and of `gemm` in `types`. Takes some tenths of a
-/// second for each, and memory like measure_product_rate() and measure_stream_rate(). `clock`: seconds.
+/// second for each, and memory like measure_gemm_rate() and measure_stream_rate(). `clock`: seconds.
 [[nodiscard]] MachineRates measure_rates(const Execution& execution, GemmEngine& gemm,
                                          const std::vector<DType>& types, std::size_t max_bytes,
                                          const std::function<double()>& clock = steady_seconds);
@@ -46,7 +46,7 @@ struct StatedRates {
   std::string device = {};  // the device of known_devices.hpp with these peaks; empty: this machine
 };
 
-/// Returns "products at 394 GFLOP/s in fp32, 862 GFLOP/s in bf16, memory at 31 GB/s, measured here and now".
+/// Returns "GEMMs at 394 GFLOP/s in fp32, 862 GFLOP/s in bf16, memory at 31 GB/s, measured here and now".
 [[nodiscard]] std::string describe(const StatedRates& stated);
 
 }  // namespace mylos

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/kernels/rates/gemm_rate.hpp"
 
 namespace mylos {
 

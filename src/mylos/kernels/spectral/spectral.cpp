@@ -160,7 +160,7 @@ GemmBatch SpectralConvolution::transposed_mixing(std::int64_t samples) const {
 }
 
 /// Returns the products [re; im]ᵀ · [re, im; im, -re] of each mode.
-GemmBatch SpectralConvolution::weight_products(std::int64_t samples) const {
+GemmBatch SpectralConvolution::weight_gradient_gemms(std::int64_t samples) const {
   return of_modes(
       {.m = shape_.input.channels, .n = 2 * shape_.outputs, .k = 2 * samples, .transpose_a = true});
 }
@@ -270,7 +270,7 @@ SpectralConvolution::Buffers SpectralConvolution::counted_backward(const Engines
                                                                    std::int64_t samples, bool input) const {
   Buffers counted;
   plan_analysis(counted, engines, samples, shape_.outputs);
-  counted.count(engines.gemm, weight_products(samples));
+  counted.count(engines.gemm, weight_gradient_gemms(samples));
   if (!input) return counted;
   counted.count(engines.gemm, transposed_mixing(samples));
   plan_synthesis(counted, engines, samples, shape_.input.channels);
@@ -296,10 +296,10 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
   gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
 
   if (gradients.weight.empty()) {
-    buffers.skip(weight_products(samples));
+    buffers.skip(weight_gradient_gemms(samples));
   } else {
     const void* const products =
-        buffers.multiply(step, weight_products(samples), coefficients.data(), own.mirrored.data());
+        buffers.multiply(step, weight_gradient_gemms(samples), coefficients.data(), own.mirrored.data());
     scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products), gradients.accumulate,
                           gradients.weight);
   }

@@ -117,7 +117,7 @@ class SpectralConvolution {
   [[nodiscard]] GemmBatch of_modes(GemmProblem one) const;
   [[nodiscard]] GemmBatch mixing(std::int64_t samples) const;
   [[nodiscard]] GemmBatch transposed_mixing(std::int64_t samples) const;
-  [[nodiscard]] GemmBatch weight_products(std::int64_t samples) const;
+  [[nodiscard]] GemmBatch weight_gradient_gemms(std::int64_t samples) const;
   void plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                      std::int64_t channels) const;
   [[nodiscard]] const float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,

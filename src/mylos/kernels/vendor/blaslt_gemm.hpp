@@ -1,5 +1,5 @@
 // GEMMs by a library with the interface of cuBLASLt, which hipBLASLt has too. The vendors' folders
-// instantiate this engine for their library (src/mylos/device/*/products).
+// instantiate this engine for their library (src/mylos/device/*/engines).
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
 #include "mylos/kernels/gemm/gemm_ranked.hpp"
-#include "mylos/kernels/gemm/library_product.hpp"
-#include "mylos/kernels/gemm/product_row_sums.hpp"
+#include "mylos/kernels/gemm/gemm_row_sums.hpp"
+#include "mylos/kernels/gemm/library_gemm.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 
 namespace mylos::blaslt {
@@ -48,9 +48,9 @@ struct NamedAlgorithm {
 /// Library:
 ///   name, title                      "cublaslt", "cuBLASLt"
 ///   Handle, create(), destroy()      the library's
-///   Product                          a GEMM or a batch of GEMMs: is_for(batch, operands), run()
+///   PreparedGemm                     a GEMM or a batch of GEMMs: is_for(batch, operands), run()
 ///   library_workspace_bytes          of every GEMM
-///   workspace_bytes(problem)         with what Product needs besides, but the new row sums
+///   workspace_bytes(problem)         with what PreparedGemm needs besides, but the new row sums
 ///   new_sums(workspace)              the address of row_sum_bytes()
 ///   can_multiply_by_gelu(problem)    whether one GEMM can compute the gradient of 16-bit activations
 ///   algorithm_names(handle, problem) those for the GEMM without epilogue, the library's best first
@@ -60,7 +60,7 @@ class BlasLtGemm final : public GemmEngine {
   explicit BlasLtGemm(std::optional<std::size_t> rank = {}, RowSums row_sums = RowSums::separate)
       : handle_(Library::create()), rank_(rank), row_sums_(row_sums) {}
   ~BlasLtGemm() override {
-    products_.clear();
+    gemms_.clear();
     Library::destroy(handle_);
   }
   BlasLtGemm(const BlasLtGemm&) = delete;
@@ -85,15 +85,15 @@ class BlasLtGemm final : public GemmEngine {
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    switch (product(execution, batch_of(problem, 1), operands, workspace)
+    switch (gemm(execution, batch_of(problem, 1), operands, workspace)
                 .run(handle_, execution, operands, workspace)) {
-      case ProductWay::library_then_bias:
+      case GemmMethod::library_then_bias:
         return add_bias(execution, problem, operands);
-      case ProductWay::library_then_sums:
+      case GemmMethod::library_then_sums:
         return sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
-      case ProductWay::library_then_gelu:
+      case GemmMethod::library_then_gelu:
         return multiply_by_gelu(execution, problem, operands);
-      case ProductWay::kokkos:
+      case GemmMethod::kokkos:
         run_by_kokkos(execution, problem, operands, workspace);
         if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
         if (problem.gelu_derivative) multiply_by_gelu(execution, problem, operands);
@@ -110,13 +110,13 @@ class BlasLtGemm final : public GemmEngine {
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {
     check_gemm_batch(batch);
-    const ProductWay way =
-        product(execution, batch, first, workspace).run(handle_, execution, first, workspace);
-    if (way == ProductWay::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
+    const GemmMethod method =
+        gemm(execution, batch, first, workspace).run(handle_, execution, first, workspace);
+    if (method == GemmMethod::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
  private:
-  using Product = typename Library::Product;
+  using PreparedGemm = typename Library::PreparedGemm;
 
   static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
     GemmProblem rest = problem;
@@ -147,14 +147,14 @@ class BlasLtGemm final : public GemmEngine {
     kokkos_->run(execution, problem, operands, workspace);
   }
 
-  Product& product(const Execution& execution, const GemmBatch& batch, const GemmOperands& operands,
-                   void* workspace) {
-    const auto found = std::find_if(products_.begin(), products_.end(),
-                                    [&](const auto& product) { return product->is_for(batch, operands); });
-    if (found != products_.end()) return **found;
+  PreparedGemm& gemm(const Execution& execution, const GemmBatch& batch, const GemmOperands& operands,
+                     void* workspace) {
+    const auto found = std::find_if(gemms_.begin(), gemms_.end(),
+                                    [&](const auto& gemm) { return gemm->is_for(batch, operands); });
+    if (found != gemms_.end()) return **found;
     check_gemm_problem(batch.one);
     const bool prefers = rank_ && batch.count == 1;
-    return *products_.emplace_back(std::make_unique<Product>(
+    return *gemms_.emplace_back(std::make_unique<PreparedGemm>(
         handle_, execution, batch, operands, workspace,
         prefers ? named_algorithm(batch.one).algorithm : std::string_view(), row_sums_));
   }
@@ -177,16 +177,16 @@ class BlasLtGemm final : public GemmEngine {
   std::optional<std::size_t> rank_;
   RowSums row_sums_;
   mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // those requested so far
-  std::vector<std::unique_ptr<Product>> products_;
+  std::vector<std::unique_ptr<PreparedGemm>> gemms_;
   std::unique_ptr<GemmEngine> kokkos_;  // for GEMMs that the library refuses
 };
 
 /// Returns the engine that uses the fastest algorithm according to measurements. Weight gradients compete
-/// once with each of these ways to sum rows.
+/// once with each of these methods of summing rows.
 template <class Library>
-std::unique_ptr<GemmEngine> measured_gemm(std::initializer_list<RowSums> ways_to_sum_rows) {
+std::unique_ptr<GemmEngine> measured_gemm(std::initializer_list<RowSums> row_sum_methods) {
   std::vector<std::unique_ptr<GemmEngine>> engines;
-  for (const RowSums row_sums : ways_to_sum_rows) {
+  for (const RowSums row_sums : row_sum_methods) {
     for (std::size_t rank = 0; rank < std::size_t{Library::max_algorithms}; ++rank)
       engines.push_back(std::make_unique<BlasLtGemm<Library>>(rank, row_sums));
   }

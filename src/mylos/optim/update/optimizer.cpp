@@ -135,7 +135,7 @@ std::size_t Optimizer::exchanged_bytes(const OptimizerOptions& options, const Pa
   return measures ? TrustRatios::exchanged_bytes(layout) : 0;
 }
 
-HeldPart Optimizer::held(const Arena& arena, std::size_t slot) const {
+HeldPart Optimizer::local_part(const Arena& arena, std::size_t slot) const {
   const ParameterPart& part = parts_[slot];
   if (part.count == 0) return {};
   const auto offset = static_cast<std::size_t>(part.offset) * sizeof(float);

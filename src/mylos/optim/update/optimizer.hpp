@@ -61,12 +61,12 @@ class Optimizer {
   [[nodiscard]] static std::size_t array_count(const OptimizerOptions& options);
   /// Returns this rank's part of a moment of layout.slots[slot].
   [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const {
-    return held(moments_[index], slot);
+    return local_part(moments_[index], slot);
   }
   /// Returns whether there is an exponential moving average of the masters.
   [[nodiscard]] bool averages() const { return average_.bytes() > 0; }
   /// Returns this rank's part of the average of layout.slots[slot]. Requires averages().
-  [[nodiscard]] HeldPart average(std::size_t slot) const { return held(average_, slot); }
+  [[nodiscard]] HeldPart average(std::size_t slot) const { return local_part(average_, slot); }
   /// Copies the masters of `parameters` to the average, if there is one.
   void begin_average(const Execution& exec, const ParameterStore& parameters) const;
   [[nodiscard]] std::size_t bytes() const;
@@ -95,7 +95,7 @@ class Optimizer {
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
-  [[nodiscard]] HeldPart held(const Arena& arena, std::size_t slot) const;
+  [[nodiscard]] HeldPart local_part(const Arena& arena, std::size_t slot) const;
   /// Computes the trust ratios of a group if this rank has the norms of complete parameters.
   void set_ratios(const Execution& exec, const UpdateControl* control, std::size_t group) const;
 

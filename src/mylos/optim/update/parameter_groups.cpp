@@ -36,10 +36,10 @@ void require_groups_match(const Chain& chain, const OptimizerOptions& options, c
   if (options.groups.empty()) return;
   const std::vector<std::string> names = parameter_names(chain);
   for (std::size_t i = 0; i < options.groups.size(); ++i) {
-    const std::string place =
+    const std::string location =
         place_of(places, {fmt::format("optimizer.groups.{}", i + 1), "optimizer.groups"});
     for (const std::string& pattern : options.groups[i].match)
-      require_match(place + "optimizer.groups", pattern, names);
+      require_match(location + "optimizer.groups", pattern, names);
   }
   const ParameterLayout layout = make_parameter_layout(chain, 0, 1);
   const auto is_frozen = [&](const ParameterSlot& slot) { return settings_of(options, slot).frozen; };

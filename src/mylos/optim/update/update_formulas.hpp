@@ -2,7 +2,7 @@
 // every kernel: those that update several elements per access or inspect health differ in nothing else.
 #pragma once
 
-#include "mylos/optim/update/fixed_products.hpp"
+#include "mylos/optim/update/explicit_fma.hpp"
 #include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
@@ -50,9 +50,9 @@ struct Sgd {
         ahead(rule.nesterov ? 1.0f : 0.0f),
         kept(rule.nesterov ? rule.momentum : 1.0f) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
-    const float g = fixed_products::add_two(factor, gradient, decay, weight);
-    m = fixed_products::add(momentum, m, g);
-    return fixed_products::subtract_from(weight, lr, fixed_products::add_two(ahead, g, kept, m));
+    const float g = explicit_fma::add_two(factor, gradient, decay, weight);
+    m = explicit_fma::add(momentum, m, g);
+    return explicit_fma::subtract_from(weight, lr, explicit_fma::add_two(ahead, g, kept, m));
   }
 };
 
@@ -64,17 +64,17 @@ struct Lion {
   KOKKOS_INLINE_FUNCTION Lion(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
         lr(control.lr * span.lr_factor),
-        keep(fixed_products::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)),
+        keep(explicit_fma::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)),
         beta1(rule.beta1),
         beta2(rule.beta2),
         new1(rule.new1),
         new2(rule.new2) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
     const float g = factor * gradient;
-    const float c = fixed_products::add_two(beta1, m, new1, g);
-    m = fixed_products::add_two(beta2, m, new2, g);
+    const float c = explicit_fma::add_two(beta1, m, new1, g);
+    m = explicit_fma::add_two(beta2, m, new2, g);
     const float step = c > 0.0f ? lr : c < 0.0f ? -lr : 0.0f;
-    return fixed_products::subtract(keep, weight, step);
+    return explicit_fma::subtract(keep, weight, step);
   }
 };
 
@@ -88,7 +88,7 @@ struct Adam {
       : factor(control.gradient_factor * span.inverse_divisor),
         coupled_decay(rule.type == OptimizerType::adam ? span.decay : 0.0f),
         keep(rule.type == OptimizerType::adamw
-                 ? fixed_products::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)
+                 ? explicit_fma::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)
                  : 1.0f),
         beta1(rule.beta1),
         beta2(rule.beta2),
@@ -98,11 +98,11 @@ struct Adam {
         step_size(control.lr * span.lr_factor / control.bias_correction1),
         inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
-    const float g = fixed_products::add_two(factor, gradient, coupled_decay, weight);
-    m = fixed_products::add_two(beta1, m, new1, g);
-    v = fixed_products::add_two(beta2, v, new2 * g, g);
-    const float step = step_size * m / fixed_products::add(Kokkos::sqrt(v), inverse_root, epsilon);
-    return fixed_products::subtract(keep, weight, step);
+    const float g = explicit_fma::add_two(factor, gradient, coupled_decay, weight);
+    m = explicit_fma::add_two(beta1, m, new1, g);
+    v = explicit_fma::add_two(beta2, v, new2 * g, g);
+    const float step = step_size * m / explicit_fma::add(Kokkos::sqrt(v), inverse_root, epsilon);
+    return explicit_fma::subtract(keep, weight, step);
   }
 };
 
@@ -125,15 +125,15 @@ struct Lamb {
         step_size(control.lr * span.lr_factor * *span.trust) {}
   KOKKOS_INLINE_FUNCTION void update_moments(float gradient, float& m, float& v) const {
     const float g = factor * gradient;
-    m = fixed_products::add_two(beta1, m, new1, g);
-    v = fixed_products::add_two(beta2, v, new2 * g, g);
+    m = explicit_fma::add_two(beta1, m, new1, g);
+    v = explicit_fma::add_two(beta2, v, new2 * g, g);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float direction(float weight, float m, float v) const {
-    const float step = inverse1 * m / fixed_products::add(Kokkos::sqrt(v), inverse_root, epsilon);
-    return fixed_products::add(decay, weight, step);
+    const float step = inverse1 * m / explicit_fma::add(Kokkos::sqrt(v), inverse_root, epsilon);
+    return explicit_fma::add(decay, weight, step);
   }
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float, float& m, float& v) const {
-    return fixed_products::subtract_from(weight, step_size, direction(weight, m, v));
+    return explicit_fma::subtract_from(weight, step_size, direction(weight, m, v));
   }
 };
 

@@ -144,7 +144,7 @@ void Sweep::open_data() {
       data.reset();
       opened = deck.options.data;
       try {
-        data = open_run_data(deck.options, Answers::needed, deck.places);
+        data = open_run_data(deck.options, GroundTruth::required, deck.places);
       } catch (const Error& error) {  // that member's own
         if (!problem) problem = error;
       }

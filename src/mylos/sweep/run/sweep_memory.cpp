@@ -29,11 +29,11 @@ Options sizes_of(Options options) {
 class MemberMemory {
  public:
   MemberMemory(const Deck& deck, const NodeShare& share, int ranks)
-      : data_(open_run_data(deck.options, Answers::needed, deck.places)),
+      : data_(open_run_data(deck.options, GroundTruth::required, deck.places)),
         engines_(make_engines(deck.options.kernels)),
         problem_{.network = network_of(deck.options, *data_, ranks),
                  .engines = *engines_,
-                 .place = {share.ranks_on_node, process_memory()},
+                 .processes = {share.ranks_on_node, process_memory()},
                  .data = data_.get(),
                  .rates = fixed_rates(),
                  .starts = true} {}

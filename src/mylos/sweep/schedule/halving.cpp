@@ -34,9 +34,9 @@ std::optional<NextJob> promotion(const Members& members, const SweepRules& rules
   for (std::size_t rung = rules.rungs - 1; rung-- > 0;) {
     const std::vector<std::size_t> order = ranking(members, rung, rules.higher_is_better);
     const std::size_t promoted = order.size() / static_cast<std::size_t>(rules.factor);
-    for (std::size_t place = 0; place < promoted; ++place) {
-      if (is_candidate(members[order[place]], rung))
-        return NextJob{NextJob::Kind::train, order[place], rung + 1};
+    for (std::size_t rank = 0; rank < promoted; ++rank) {
+      if (is_candidate(members[order[rank]], rung))
+        return NextJob{NextJob::Kind::train, order[rank], rung + 1};
     }
   }
   return std::nullopt;

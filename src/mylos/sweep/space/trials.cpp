@@ -47,19 +47,19 @@ std::string short_number(double value, const SweepKey& range) {
   return rounded < range.low || rounded > range.high ? fmt::format("{}", value) : text;
 }
 
-/// Returns the value at the fraction `place` of the key's values.
-std::string value_at(const SweepKey& key, double place) {
+/// Returns the value at `fraction`, from 0 to 1, of the key's values.
+std::string value_at(const SweepKey& key, double fraction) {
   if (!key.is_range()) {
     const auto count = static_cast<double>(key.values.size());
-    return key.values[std::min(key.values.size() - 1, static_cast<std::size_t>(place * count))];
+    return key.values[std::min(key.values.size() - 1, static_cast<std::size_t>(fraction * count))];
   }
   if (key.is_integer && !key.is_logarithmic) {  // equal intervals, also for the ends
-    const double value = std::floor(key.low + place * (key.high - key.low + 1));
+    const double value = std::floor(key.low + fraction * (key.high - key.low + 1));
     return fmt::format("{:.0f}", std::min(value, key.high));
   }
   const double value = key.is_logarithmic
-                           ? std::exp(std::log(key.low) + place * (std::log(key.high) - std::log(key.low)))
-                           : key.low + place * (key.high - key.low);
+                           ? std::exp(std::log(key.low) + fraction * (std::log(key.high) - std::log(key.low)))
+                           : key.low + fraction * (key.high - key.low);
   const double within = std::clamp(value, key.low, key.high);
   return key.is_integer ? fmt::format("{:.0f}", std::round(within)) : short_number(within, key);
 }
@@ -111,9 +111,9 @@ std::vector<Trial> random_trials(const std::vector<SweepKey>& keys, std::int64_t
     const KeyNumbers numbers(seed, key.key);
     const std::vector<std::size_t> intervals = numbers.permutation(trials.size());
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double place =
+      const double fraction =
           (static_cast<double>(intervals[i]) + numbers.uniform(i, 2)) / static_cast<double>(count);
-      trials[i].push_back(value_at(key, place));
+      trials[i].push_back(value_at(key, fraction));
     }
   }
   if (has_grid(keys)) make_distinct(trials, keys, seed);

@@ -12,7 +12,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t steps_to_judge = 100;
+constexpr std::int64_t min_steps_to_adapt = 100;
 constexpr double frequent = 0.01;  // fraction of steps
 constexpr double unbearable = 0.05;
 constexpr std::int64_t longest_interval = 32;  // times the deck's
@@ -78,8 +78,8 @@ std::string describe(const RecentSteps& recent) {
                      recent.overflows, recent.steps, 100 * recent.share());
 }
 
-bool is_judged(const RecentSteps& recent, double limit) {
-  return recent.steps >= steps_to_judge && recent.share() > limit;
+bool overflows_above(const RecentSteps& recent, double limit) {
+  return recent.steps >= min_steps_to_adapt && recent.share() > limit;
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::optional<Amendment> adapt_growth(const RecentSteps& recent, const ScalerSta
   if (before.size() >= max_adaptations) return std::nullopt;
   Amendment change;
   std::string seen;
-  if (is_judged(recent, frequent)) {
+  if (overflows_above(recent, frequent)) {
     change = slower_growth(now, deck);
     change.decision.cause = adaptation_cause::often;
     seen = describe(recent);
@@ -123,7 +123,7 @@ std::optional<Amendment> adapt_growth(const RecentSteps& recent, const ScalerSta
 std::optional<Divergence> overflows_at_bounds(const RecentSteps& recent, const Options& options,
                                               const ScalerOptions& deck, std::uint64_t step) {
   const bool can_slow_down = changes_growth(slower_growth(options.precision.scaler, deck));
-  if (can_slow_down || !is_judged(recent, unbearable)) return std::nullopt;
+  if (can_slow_down || !overflows_above(recent, unbearable)) return std::nullopt;
   return Divergence{.first = step,
                     .cause = adaptation_cause::often,
                     .text = describe(recent) + ", although the loss scale grows as slowly as it may"};

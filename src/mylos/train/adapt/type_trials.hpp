@@ -16,7 +16,7 @@
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/kernels/rates/gemm_rate.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/start/initial_weights.hpp"
 #include "mylos/train/step/network_plan.hpp"

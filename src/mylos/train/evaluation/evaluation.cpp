@@ -10,13 +10,13 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
-#include "mylos/train/evaluation/judged_sums.hpp"
+#include "mylos/train/evaluation/evaluated_sums.hpp"
 #include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
-Judged judged_by(const Chain& chain) {
-  if (chain.prediction() != Prediction::classes) return Judged::targets;
-  return chain.input_type() == DType::int32 ? Judged::tokens : Judged::classes;
+EvaluationKind evaluation_kind(const Chain& chain) {
+  if (chain.prediction() != Prediction::classes) return EvaluationKind::targets;
+  return chain.input_type() == DType::int32 ? EvaluationKind::tokens : EvaluationKind::classes;
 }
 
 double Evaluation::perplexity() const {
@@ -24,7 +24,7 @@ double Evaluation::perplexity() const {
 }
 
 std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures) {
-  return view_bytes(sizeof(LossSums)) + view_bytes(sizeof(JudgedSums)) +
+  return view_bytes(sizeof(LossSums)) + view_bytes(sizeof(EvaluatedSums)) +
          Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : float_output_bytes(chain, samples));
 }
 
@@ -41,7 +41,7 @@ EvaluationOptions evaluation_options(const NetworkPlan& network, int rank) {
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
                     EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe,
                     const ColumnScaling& targets) {
-  JudgedSums own;
+  EvaluatedSums own;
   std::int64_t rows = 0;
   const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
@@ -49,18 +49,19 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
-      const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
+      const std::string why =
+          why_not_measured(measure, chain.loss(), evaluation_kind(chain) == EvaluationKind::tokens);
       if (!why.empty()) fail_input(errors::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
     measures.emplace(wanted, chain, targets);
     const bool reads_outputs = measures->reads_outputs();
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
-    const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
+    const Kokkos::View<EvaluatedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
     const Arena floats("outputs as floats",
                        reads_outputs ? float_output_bytes(chain, context.model.samples()) : 0);
     std::vector<float> outputs, deviations;
-    const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
+    const auto add_losses = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
       if (reads_outputs) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
@@ -78,14 +79,14 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       rows += batch.rows;
     };
     pass.rewind();
-    while (run_next_batch(context, staging, pass, judge)) {
+    while (run_next_batch(context, staging, pass, add_losses)) {
     }
     context.exec.fence("evaluation");
-    Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own), sums);
+    Kokkos::deep_copy(Kokkos::View<EvaluatedSums, Kokkos::HostSpace>(&own), sums);
   });
 
   Evaluation result = (*std::move(measures)).add_up(ranks);
-  set_judged(ranks, own, rows, result);
+  set_loss_and_accuracy(ranks, own, rows, result);
   return result;
 }
 
@@ -100,13 +101,13 @@ std::string describe(const Evaluation& evaluation) {
                 : is_of_classes(measure) ? fmt::format("{} {:.4f}", label, *number)
                                          : fmt::format("{} {:.6g}", label, *number);
   }
-  switch (evaluation.judged) {
-    case Judged::targets:
+  switch (evaluation.kind) {
+    case EvaluationKind::targets:
       return fmt::format("loss {:.6g}{} ({} samples)", evaluation.loss, measured, evaluation.count);
-    case Judged::tokens:
+    case EvaluationKind::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);
-    case Judged::classes:
+    case EvaluationKind::classes:
       break;
   }
   return fmt::format("loss {:.4f}, accuracy {:.4f}{} ({} samples)", evaluation.loss, evaluation.accuracy,

@@ -16,13 +16,13 @@
 
 namespace mylos {
 
-/// What is judged: how well classes, targets or the tokens that come next are predicted.
-enum class Judged { classes, targets, tokens };
+/// What an evaluation measures: how well classes, targets or the tokens that come next are predicted.
+enum class EvaluationKind { classes, targets, tokens };
 
-[[nodiscard]] Judged judged_by(const Chain& chain);
+[[nodiscard]] EvaluationKind evaluation_kind(const Chain& chain);
 
 struct Evaluation {
-  Judged judged = Judged::classes;
+  EvaluationKind kind = EvaluationKind::classes;
   std::int64_t count = 0;         // samples, or predicted tokens
   double loss = 0;                // mean over them
   double accuracy = 0;            // of classes and tokens

@@ -16,7 +16,7 @@ class EvaluationLog {
   EvaluationLog(std::string path, BestEvaluation best) : rows_(std::move(path)), best_(std::move(best)) {}
 
   /// Takes the rows of one evaluation. Returns true if it is the best so far.
-  bool judge(std::span<const EvaluationRow> rows) { return best_.take(rows); }
+  bool update_best(std::span<const EvaluationRow> rows) { return best_.take(rows); }
   /// Writes the rows. Throws Error if they cannot be written; the next call writes them too.
   void write(std::span<const EvaluationRow> rows);
   [[nodiscard]] const BestEvaluation& best() const { return best_; }

@@ -2,7 +2,7 @@
 
 namespace mylos {
 
-int EvaluationTable::place_in(std::string_view line) {
+int EvaluationTable::index_in_step(std::string_view line) {
   constexpr int columns_before_part = 2;
   for (int i = 0; i < columns_before_part; ++i) line.remove_prefix(std::min(line.size(), line.find(',') + 1));
   const std::string_view name = line.substr(0, line.find(','));

@@ -64,8 +64,8 @@ struct EvaluationTable {
 
   [[nodiscard]] static std::uint64_t step_of(const EvaluationRow& row) { return row.step; }
   /// Returns the row's index among the rows of its step.
-  [[nodiscard]] static int place_of(const EvaluationRow& row) { return static_cast<int>(row.part); }
-  [[nodiscard]] static int place_in(std::string_view line);
+  [[nodiscard]] static int index_of_row(const EvaluationRow& row) { return static_cast<int>(row.part); }
+  [[nodiscard]] static int index_in_step(std::string_view line);
 };
 
 using EvaluationHistory = RowHistory<EvaluationTable>;

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/network/make_chain.hpp"
-#include "mylos/train/evaluation/judged_sums.hpp"
+#include "mylos/train/evaluation/evaluated_sums.hpp"
 #include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
@@ -82,9 +82,9 @@ class MeanLoss {
   }
 
   void set(RankGroup& ranks, Evaluation& result) const {
-    JudgedSums own;
-    Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own), sums_);
-    set_judged(ranks, own, rows_, result);
+    EvaluatedSums own;
+    Kokkos::deep_copy(Kokkos::View<EvaluatedSums, Kokkos::HostSpace>(&own), sums_);
+    set_loss_and_accuracy(ranks, own, rows_, result);
   }
 
  private:
@@ -100,7 +100,7 @@ class MeanLoss {
   const Chain& chain_;
   BufferStore constants_;
   Kokkos::View<LossSums, Device> batch_;
-  Kokkos::View<JudgedSums, Device> sums_;
+  Kokkos::View<EvaluatedSums, Device> sums_;
   std::int64_t rows_ = 0;
 };
 

@@ -69,7 +69,7 @@ bool is_better(const Metric& metric, double value, double than) {
 
 std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data) {
   std::vector<Metric> metrics{{DataPart::train}};
-  for (const DataPart part : judging_parts) {
+  for (const DataPart part : held_out_parts) {
     if (!data.has(part)) continue;
     metrics.push_back({part});
     if (options.model.prediction() == Prediction::classes) metrics.push_back({part, accuracy});

@@ -14,7 +14,7 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
   const ArrayOptions& arrays = options.data.arrays;
   const auto open = [&](const std::vector<std::string>& inputs, const std::vector<std::string>& constants) {
     auto levels = std::make_shared<const StoredLevels>(options.data.test.names, arrays, inputs, constants);
-    checking_bytes_ += levels->store().checking_bytes();
+    reading_bytes_ += levels->store().reading_bytes();
     return levels;
   };
   starts_ = open(arrays.inputs, arrays.constants);
@@ -66,7 +66,7 @@ PartMemory RolloutEvaluation::memory(const Options& options, const Chain& chain,
 
 std::size_t RolloutEvaluation::host_bytes(std::int64_t samples) const {
   constexpr std::size_t bytes_of_name = 512;  // of a member, in messages and in evaluation.rollout.json
-  return static_cast<std::size_t>(checking_bytes_) +
+  return static_cast<std::size_t>(reading_bytes_) +
          static_cast<std::size_t>(trajectories_->members()) * bytes_of_name +
          rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members());
 }

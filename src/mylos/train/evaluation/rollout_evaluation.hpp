@@ -45,7 +45,7 @@ class RolloutEvaluation {
   std::int64_t steps_;
   std::shared_ptr<const StoredLevels> starts_;
   std::optional<StoredTrajectories> trajectories_;
-  std::int64_t checking_bytes_ = 0;
+  std::int64_t reading_bytes_ = 0;
 };
 
 }  // namespace mylos

@@ -17,7 +17,7 @@ constexpr std::int64_t max_channels = 3;
 
 }  // namespace
 
-bool SamplePictures::are_of(const Chain& chain) {
+bool SamplePictures::supports(const Chain& chain) {
   return is_of_numbers(chain.prediction()) && !chain.grids.empty() && chain.grids.back().points() > 1 &&
          chain.output_grid().columns() == chain.outputs();
 }
@@ -36,7 +36,7 @@ SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int6
 }
 
 PartMemory SamplePictures::memory(const Chain& chain, bool is_evaluated) {
-  const bool takes = is_evaluated && are_of(chain);
+  const bool takes = is_evaluated && supports(chain);
   const std::size_t fields = takes ? 2 * max_samples : 0;
   return {
       {"fields of evaluations", fields * static_cast<std::size_t>(chain.outputs()) * sizeof(float), false},
@@ -46,16 +46,16 @@ PartMemory SamplePictures::memory(const Chain& chain, bool is_evaluated) {
 void SamplePictures::observe(const StepContext& step, const ForwardPass& model, const Batch& batch) {
   const auto values = static_cast<std::size_t>(outputs_);
   for (Taken& one : chosen_) {
-    const std::int64_t place = one.sample - batch.first_sample;
-    if (place < 0 || place >= batch.samples) continue;
+    const std::int64_t row = one.sample - batch.first_sample;
+    if (row < 0 || row >= batch.samples) continue;
     const Arena memory("outputs of a sample", float_output_bytes(model.chain(), 1));
     const Tensor floats = memory.tensor(0, DType::fp32, 1, outputs_);
-    convert(step.exec, model.head_outputs(step, place, 1), floats);
+    convert(step.exec, model.head_outputs(step, row, 1), floats);
     step.exec.fence("outputs of a sample");
     one.predicted.resize(values);
     Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(one.predicted.data(), values),
                       floats.flat<float>());
-    const float* truth = batch.targets + static_cast<std::size_t>(place) * values;
+    const float* truth = batch.targets + static_cast<std::size_t>(row) * values;
     one.truth.assign(truth, truth + values);
     normalizer_.undo_targets(one.predicted);
     normalizer_.undo_targets(one.truth);

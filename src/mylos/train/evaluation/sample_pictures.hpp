@@ -21,7 +21,7 @@ namespace mylos {
 class SamplePictures {
  public:
   /// Returns whether outputs of such a network are fields.
-  [[nodiscard]] static bool are_of(const Chain& chain);
+  [[nodiscard]] static bool supports(const Chain& chain);
 
   /// `samples`: of the part of the data that is evaluated. `normalizer` must outlive the object. `upward`: as
   /// in FieldPicture.

@@ -36,15 +36,16 @@ std::string path_of(std::string_view column) {
 
 /// Returns the format of lines that are identified by the parameter in their second column.
 RowFormat format_of(const std::vector<std::string>& parameters) {
-  std::unordered_map<std::string, int> places;
-  for (const std::string& parameter : parameters) places.emplace(parameter, static_cast<int>(places.size()));
-  const auto place_in = [places = std::move(places)](std::string_view line) {
+  std::unordered_map<std::string, int> indices;
+  for (const std::string& parameter : parameters)
+    indices.emplace(parameter, static_cast<int>(indices.size()));
+  const auto index_in_step = [indices = std::move(indices)](std::string_view line) {
     line.remove_prefix(std::min(line.find(','), line.size() - 1) + 1);
-    const auto found = places.find(std::string(line.substr(0, line.find(','))));
-    return found == places.end() ? -1 : found->second;
+    const auto found = indices.find(std::string(line.substr(0, line.find(','))));
+    return found == indices.end() ? -1 : found->second;
   };
   const auto whole = [](std::string_view line) { return std::string(line.substr(0, line.find('\n'))); };
-  return {header(), place_in, whole, "parameters"};
+  return {header(), index_in_step, whole, "parameters"};
 }
 
 }  // namespace
@@ -120,7 +121,7 @@ std::string HealthRows::restore(std::uint64_t step) {
     }
   }
   if (tail_.empty() && !file_.exists()) return "";
-  std::vector<PlacedLine> lines;
+  std::vector<PositionedLine> lines;
   for (const Look& look : tail_) {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       lines.push_back({{look.step, static_cast<int>(i)}, line_of(look, i)});

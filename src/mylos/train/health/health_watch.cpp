@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t loss_window = 200;
 constexpr std::size_t norm_window = 100;
 constexpr std::size_t skip_window = 200;
-constexpr std::int64_t smoothed = 5;  // losses whose median is judged, so that a single batch is no jump
-constexpr std::int64_t losses_to_judge = 40;  // before that, the fall at the start of training hides jumps
+constexpr std::int64_t smoothed = 5;  // losses whose median is checked, so that a single batch is no jump
+constexpr std::int64_t losses_before_check =
+    40;  // before that, the fall at the start of training hides jumps
 constexpr std::int64_t high_norm_steps = 100;
 constexpr std::int64_t vanishing_steps = 5;
 constexpr std::int64_t consecutive_inspections = 3;
@@ -158,7 +159,7 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   losses_.add(step.loss);
   if (std::isnan(first_loss_)) first_loss_ = step.loss;
   const std::int64_t before = losses_.count - smoothed;
-  if (before < losses_to_judge) return;
+  if (before < losses_before_check) return;
   const double now = losses_.median(before, losses_.count);
   // A jump requires that more than half of the earlier losses are far below the current one.
   const auto is_far_below = [now](double loss) { return min_jump * loss < now; };
@@ -210,10 +211,10 @@ void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& hea
         !is_matrix && options_.dead_share > 0 && share(seen.zeros, seen) >= options_.dead_share;
     streaks.dead_units = units_rest ? streaks.dead_units + 1 : 0;
     const double ratio = update_ratio(seen);
-    const bool judges_ratio = is_matrix && ratio > 0 && static_cast<double>(step.lr) > calm_share_of_lr * lr_;
+    const bool checks_ratio = is_matrix && ratio > 0 && static_cast<double>(step.lr) > calm_share_of_lr * lr_;
     const bool too_large =
-        judges_ratio && options_.largest_update_ratio > 0 && ratio > options_.largest_update_ratio;
-    const bool too_small = judges_ratio && ratio < options_.least_update_ratio;
+        checks_ratio && options_.largest_update_ratio > 0 && ratio > options_.largest_update_ratio;
+    const bool too_small = checks_ratio && ratio < options_.least_update_ratio;
     streaks.ratio = too_large   ? std::max<std::int64_t>(streaks.ratio, 0) + 1
                     : too_small ? std::min<std::int64_t>(streaks.ratio, 0) - 1
                                 : 0;

@@ -1,5 +1,5 @@
 // HealthWatch: detectors of training problems in the records of steps and parameters. Each finding names the
-// problem, the place, the first step, and a key that may help with a value for it.
+// problem, its location, the first step, and a key that may help with a value for it.
 //
 // Detectors process every step in order, identically on all ranks. Checkpoints contain their complete state
 // (/health), so that a restart changes no finding.

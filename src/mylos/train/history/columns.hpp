@@ -75,9 +75,9 @@ template <class Table>
 template <class Table>
 [[nodiscard]] std::string line_of(const typename Table::Row& row) {
   std::string line;
-  Table::for_each_column([&](const char*, ColumnSource, const char* format, auto place) {
+  Table::for_each_column([&](const char*, ColumnSource, const char* format, auto field) {
     if (!line.empty()) line += ',';
-    fmt::format_to(std::back_inserter(line), fmt::runtime(format), Table::written(*place(row)));
+    fmt::format_to(std::back_inserter(line), fmt::runtime(format), Table::written(*field(row)));
   });
   return line + '\n';
 }
@@ -104,27 +104,27 @@ class Columns {
 
   /// Allocates columns for `rows` rows.
   explicit Columns(std::size_t rows = 0) {
-    Table::for_each_column([&](const char* name, ColumnSource source, const char*, auto place) {
+    Table::for_each_column([&](const char* name, ColumnSource source, const char*, auto field) {
       columns_.push_back(
           {std::string(Table::group) + name, source != ColumnSource::computed,
-           Array<decltype(place)>(rows, stored(std::decay_t<decltype(*place(std::declval<Row&>()))>{}))});
+           Array<decltype(field)>(rows, stored(std::decay_t<decltype(*field(std::declval<Row&>()))>{}))});
     });
   }
   explicit Columns(const std::deque<Row>& rows) : Columns(rows.size()) {
     auto column = columns_.begin();
-    Table::for_each_column([&](const char*, ColumnSource, const char*, auto place) {
-      auto& values = std::get<Array<decltype(place)>>((column++)->values);
+    Table::for_each_column([&](const char*, ColumnSource, const char*, auto field) {
+      auto& values = std::get<Array<decltype(field)>>((column++)->values);
       std::transform(rows.begin(), rows.end(), values.begin(),
-                     [&](const Row& row) { return stored(*place(row)); });
+                     [&](const Row& row) { return stored(*field(row)); });
     });
   }
 
   [[nodiscard]] std::deque<Row> rows() const {
     std::deque<Row> rows(std::visit([](const auto& values) { return values.size(); }, columns_[0].values));
     auto column = columns_.begin();
-    Table::for_each_column([&](const char*, ColumnSource, const char*, auto place) {
-      auto value = std::get<Array<decltype(place)>>((column++)->values).begin();
-      for (Row& row : rows) restore(*place(row), *value++);
+    Table::for_each_column([&](const char*, ColumnSource, const char*, auto field) {
+      auto value = std::get<Array<decltype(field)>>((column++)->values).begin();
+      for (Row& row : rows) restore(*field(row), *value++);
     });
     return rows;
   }
@@ -143,8 +143,8 @@ class Columns {
   }
 
  private:
-  template <class Place>
-  using Array = std::vector<decltype(stored(*std::declval<Place>()(std::declval<const Row&>())))>;
+  template <class Field>
+  using Array = std::vector<decltype(stored(*std::declval<Field>()(std::declval<const Row&>())))>;
 
   struct Column {
     std::string path;             // path in a checkpoint

@@ -26,7 +26,7 @@ class RowHistory {
   /// Writes the rows to `path` too. An empty path (all ranks but rank 0) writes no file.
   explicit RowHistory(std::string path)
       : file_(std::move(path),
-              {header_of<Table>(), &Table::place_in, &computed_part_of<Table>, Table::counted}) {}
+              {header_of<Table>(), &Table::index_in_step, &computed_part_of<Table>, Table::counted}) {}
 
   /// Appends rows to the file and to the tail. Throws Error if the file cannot be written: the file is then
   /// unchanged, and the next call writes these rows too.
@@ -49,9 +49,9 @@ class RowHistory {
   /// up to `step`.
   [[nodiscard]] std::string resume(std::deque<Row> tail, std::uint64_t step, std::uint64_t expected) {
     tail_ = std::move(tail);
-    std::vector<PlacedLine> lines;
+    std::vector<PositionedLine> lines;
     for (const Row& row : tail_)
-      lines.push_back({{Table::step_of(row), Table::place_of(row)}, line_of<Table>(row)});
+      lines.push_back({{Table::step_of(row), Table::index_of_row(row)}, line_of<Table>(row)});
     return file_.resume(lines, step, expected);
   }
 

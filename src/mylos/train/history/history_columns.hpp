@@ -67,8 +67,8 @@ struct HistoryTable {
 
   [[nodiscard]] static std::uint64_t step_of(const HistoryRow& row) { return row.record.step; }
   /// Returns the row's index among the rows of its step. A step has one row.
-  [[nodiscard]] static int place_of(const HistoryRow&) { return 0; }
-  [[nodiscard]] static int place_in(std::string_view) { return 0; }
+  [[nodiscard]] static int index_of_row(const HistoryRow&) { return 0; }
+  [[nodiscard]] static int index_in_step(std::string_view) { return 0; }
 };
 
 using HistoryColumns = Columns<HistoryTable>;

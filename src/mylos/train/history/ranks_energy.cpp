@@ -21,7 +21,7 @@ bool is_first_on_device(RankGroup& ranks) {
 }  // namespace
 
 RanksEnergy::RanksEnergy(RankGroup& ranks) {
-  const bool node = ranks.node_place().index == 0;
+  const bool node = ranks.node_position().index == 0;
   const bool device = is_first_on_device(ranks);
   if (node || device) counter_.emplace(node ? default_powercap : "", device);
 }

@@ -70,11 +70,11 @@ std::string RowFile::begin_anew() {
   return aside;
 }
 
-RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t last,
+RowFile::Found RowFile::read(const std::vector<PositionedLine>& tail, std::uint64_t last,
                              const std::function<void(const std::string& line)>& earlier) const {
   Found rows;
   rows.shared.resize(tail.size());
-  RowPlace newest{0, std::numeric_limits<int>::max()};
+  RowPosition newest{0, std::numeric_limits<int>::max()};
   std::size_t own = 0;
   const auto commas = std::count(format_.header.begin(), format_.header.end(), ',');
   std::ifstream file;
@@ -83,14 +83,14 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     if (file.eof()) break;  // incomplete row
     if (line.rfind("step,", 0) == 0 && line + '\n' != format_.header) rows.why_aside = "has other columns";
     if (std::count(line.begin(), line.end(), ',') != commas) continue;
-    const RowPlace place{step_of(line), format_.place_in(line)};
-    if (place.of_step < 0 || !(newest < place) || place.step > last) continue;
-    newest = place;
+    const RowPosition position{step_of(line), format_.index_in_step(line)};
+    if (position.of_step < 0 || !(newest < position) || position.step > last) continue;
+    newest = position;
     line += '\n';
-    while (own < tail.size() && tail[own].place < place) ++own;
-    if (tail.empty() || place < tail.front().place) {
+    while (own < tail.size() && tail[own].position < position) ++own;
+    if (tail.empty() || position < tail.front().position) {
       earlier(line);
-    } else if (own < tail.size() && tail[own].place == place) {
+    } else if (own < tail.size() && tail[own].position == position) {
       if (format_.computed_part(tail[own].text) != format_.computed_part(line))
         rows.why_aside = "is of another run";
       rows.shared[own] = line;
@@ -103,7 +103,8 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
   return rows;
 }
 
-std::string RowFile::resume(const std::vector<PlacedLine>& tail, std::uint64_t step, std::uint64_t expected) {
+std::string RowFile::resume(const std::vector<PositionedLine>& tail, std::uint64_t step,
+                            std::uint64_t expected) {
   if (path_.empty()) return "";
   PendingFile pending(path_);
   const auto copy = [&] {

@@ -12,15 +12,15 @@
 namespace mylos {
 
 /// The position of a row. The step is the row's first column.
-struct RowPlace {
+struct RowPosition {
   std::uint64_t step = 0;
   int of_step = 0;  // index among the rows of that step
 
   // Defined explicitly: nvcc 13 does not define the equality operator that a defaulted ordering implies.
-  friend bool operator==(const RowPlace& a, const RowPlace& b) {
+  friend bool operator==(const RowPosition& a, const RowPosition& b) {
     return a.step == b.step && a.of_step == b.of_step;
   }
-  friend bool operator<(const RowPlace& a, const RowPlace& b) {
+  friend bool operator<(const RowPosition& a, const RowPosition& b) {
     return a.step != b.step ? a.step < b.step : a.of_step < b.of_step;
   }
 };
@@ -29,14 +29,14 @@ struct RowPlace {
 struct RowFormat {
   std::string header;
   std::function<int(std::string_view line)>
-      place_in;  // returns the row's index among the rows of its step; -1: not a row
+      index_in_step;  // returns the row's index among the rows of its step; -1: not a row
   std::function<std::string(std::string_view line)>
       computed_part;    // returns the values that no clock measured
   std::string counted;  // the unit of the row count, "steps"
 };
 
-struct PlacedLine {
-  RowPlace place;
+struct PositionedLine {
+  RowPosition position;
   std::string text;
 };
 
@@ -57,13 +57,13 @@ class RowFile {
   /// file whose rows differ from the tail's belongs to another run and is renamed. A file with the columns
   /// of another build is renamed too. Returns a message about a renamed file, and about rows among the
   /// `expected` ones that are in neither the file nor the tail; "" if there is nothing to report.
-  [[nodiscard]] std::string resume(const std::vector<PlacedLine>& tail, std::uint64_t step,
+  [[nodiscard]] std::string resume(const std::vector<PositionedLine>& tail, std::uint64_t step,
                                    std::uint64_t expected);
 
  private:
   struct Found;
   /// Reads the file. Passes the rows before the tail, which may be many, to `earlier`.
-  [[nodiscard]] Found read(const std::vector<PlacedLine>& tail, std::uint64_t last,
+  [[nodiscard]] Found read(const std::vector<PositionedLine>& tail, std::uint64_t last,
                            const std::function<void(const std::string& line)>& earlier) const;
 
   std::string path_;

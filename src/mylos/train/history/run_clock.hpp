@@ -36,7 +36,7 @@ constexpr void for_each_part(const Function& part) {
 
 inline double TimeParts::sum_s() const {
   double sum = 0;
-  for_each_part([&](const char*, const char*, auto place) { sum += this->*place; });
+  for_each_part([&](const char*, const char*, auto field) { sum += this->*field; });
   return sum;
 }
 

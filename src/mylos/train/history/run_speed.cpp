@@ -29,14 +29,14 @@ RunSpeed speed_of_steps(RunWork& work, double samples, double seconds) {
   return speed;
 }
 
-double best_rate(std::span<const ProductStretches> ranks) {
+double best_rate(std::span<const RateIntervals> ranks) {
   double first_end_s = std::numeric_limits<double>::infinity();
-  for (const ProductStretches& rank : ranks) first_end_s = std::min(first_end_s, rank.back().end_s);
+  for (const RateIntervals& rank : ranks) first_end_s = std::min(first_end_s, rank.back().end_s);
   double sum = 0;
-  for (const ProductStretches& rank : ranks) {
+  for (const RateIntervals& rank : ranks) {
     double best = rank.front().flops_per_s;
-    for (const ProductStretch& stretch : rank)
-      if (stretch.end_s <= first_end_s) best = std::max(best, stretch.flops_per_s);
+    for (const RateInterval& interval : rank)
+      if (interval.end_s <= first_end_s) best = std::max(best, interval.flops_per_s);
     sum += best;
   }
   return sum;
@@ -45,12 +45,12 @@ double best_rate(std::span<const ProductStretches> ranks) {
 double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, RankGroup& ranks,
                      std::size_t max_bytes) {
   if (run.peak_flops > 0) return run.peak_flops * ranks.size();
-  ProductStretches own;
+  RateIntervals own;
   ranks.barrier();  // ranks of a node measure at the same time, as they share its cores and memory
   const double start_s = steady_seconds();
-  run_on_all(ranks, [&] { own = measure_product_stretches(Execution{}, gemm, compute, max_bytes); });
-  for (ProductStretch& stretch : own) stretch.end_s -= start_s;  // clocks differ between nodes
-  std::vector<ProductStretches> all(static_cast<std::size_t>(ranks.size()));
+  run_on_all(ranks, [&] { own = measure_gemm_intervals(Execution{}, gemm, compute, max_bytes); });
+  for (RateInterval& interval : own) interval.end_s -= start_s;  // clocks differ between nodes
+  std::vector<RateIntervals> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   return best_rate(all);
 }

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "mylos/comm/ranks/rank_group.hpp"
-#include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/kernels/rates/gemm_rate.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/options.hpp"
 
@@ -36,10 +36,10 @@ struct RunSpeed {
 /// their speed if it was measured.
 [[nodiscard]] RunSpeed speed_of_steps(RunWork& work, double samples, double seconds);
 
-/// Returns the FLOP/s of ranks that measured at the same time: the sum of each rank's fastest stretch among
-/// those that ended before the first rank finished. Later stretches are faster because fewer ranks compute,
+/// Returns the FLOP/s of ranks that measured at the same time: the sum of each rank's fastest interval among
+/// those that ended before the first rank finished. Later intervals are faster because fewer ranks compute,
 /// and do not count.
-[[nodiscard]] double best_rate(std::span<const ProductStretches> ranks);
+[[nodiscard]] double best_rate(std::span<const RateIntervals> ranks);
 
 /// Returns the FLOP/s of all ranks together: the deck's value, or the best rate of a GEMM that all ranks
 /// compute now, at the same time, in at most `max_bytes` if possible. All ranks must call it.

@@ -48,7 +48,7 @@ struct OnlineParts {
   /// Throws Error if ranks ended the step by different calls.
   void require_same_end();
   /// Selects the GEMM engines that a checkpoint names, if they are available.
-  void continue_with_engines(const ProductEngines& before, const std::string& path);
+  void continue_with_engines(const PlannedEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
   /// Adds the steps up to `last` to the history, if the trainer still has their records.
   void record_steps(std::uint64_t last);

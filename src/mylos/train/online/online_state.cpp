@@ -12,7 +12,7 @@
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/history/run_events.hpp"
 #include "mylos/train/online/online_parts.hpp"
-#include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/start/run_state.hpp"
 
 namespace mylos {
@@ -47,12 +47,12 @@ void OnlineParts::record_steps(std::uint64_t last) {
   recorded = last;
 }
 
-void OnlineParts::continue_with_engines(const ProductEngines& before, const std::string& path) {
+void OnlineParts::continue_with_engines(const PlannedEngines& before, const std::string& path) {
   if (before.instructions == assembly.memory.engines.instructions) {
-    for (ProductEngine& product : assembly.memory.engines.products) {
-      if (const ProductEngine* stored = find_product(before, product.problem))
-        assembly.engines->gemm().choose(product.problem, stored->engine);  // where it can
-      product.engine = assembly.engines->gemm().engine_of(product.problem);
+    for (PlannedEngine& gemm : assembly.memory.engines.gemms) {
+      if (const PlannedEngine* stored = find_engine(before, gemm.problem))
+        assembly.engines->gemm().choose(gemm.problem, stored->engine);  // where it can
+      gemm.engine = assembly.engines->gemm().engine_of(gemm.problem);
     }
     assembly.trainer->forget_recordings();
   }

@@ -198,7 +198,7 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = assembly.memory;
   line(fmt::format(
-      "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} products; {} of memory on each "
+      "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} GEMMs; {} of memory on each "
       "rank, {} of them activations",
       options.run.name, memory.statement.parameters, ranks.size(), ranks.size() == 1 ? "" : "s", max_samples,
       assembly.engines->gemm().name(), bytes(memory.statement.network_bytes() + memory.arena_bytes()),

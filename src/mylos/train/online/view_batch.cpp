@@ -64,13 +64,13 @@ ConstTensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const f
 
 MicroBatch ViewBatch::next(const Execution& exec) {
   const std::int64_t samples = this->samples();
-  const std::size_t answers = has_labels_ ? labels_.extent(0) : targets_.extent(0);
+  const std::size_t truth = has_labels_ ? labels_.extent(0) : targets_.extent(0);
   if (has_labels_ != (prediction_ == Prediction::classes)) {
     fail_input(errors::bad_call, "a step with {}, which model.loss = \"{}\" cannot learn",
                has_labels_ ? "labels" : "targets", has_labels_ ? "mse" : "cross_entropy");
   }
-  if (extent(answers) != samples) {
-    fail_input(errors::bad_call, "a step with {} rows of inputs and {} of {}", samples, answers,
+  if (extent(truth) != samples) {
+    fail_input(errors::bad_call, "a step with {} rows of inputs and {} of {}", samples, truth,
                has_labels_ ? "labels" : "targets");
   }
   if (samples > max_samples_) {

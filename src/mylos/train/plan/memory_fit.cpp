@@ -140,7 +140,7 @@ bool fits_budget(const MemoryProblem& problem, std::size_t reserve) {
 
 bool would_fit(const MemoryProblem& problem, const Options& options, std::optional<int> ranks) {
   const int other = ranks.value_or(problem.network.ranks);
-  if (cuts_gradients_too_early(options, other)) return false;
+  if (shards_accumulated_gradients(options, other)) return false;
   return fits_budget(problem.with(problem.network.with(options, other)));
 }
 

@@ -9,8 +9,8 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos {
 namespace {
@@ -32,7 +32,7 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
 /// Checkpoints are written from a copy where that costs nothing else: it never makes a run recompute.
 void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
   if (!problem.options().checkpoint.background) return;
-  plan.checkpoint_copy = plan.statement.held_state_bytes + copy_of_the_rest;
+  plan.checkpoint_copy = plan.statement.local_state_bytes + copy_of_the_rest;
   if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
 }
 
@@ -102,7 +102,7 @@ void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> fre
 void require_host_memory(const MemoryPlan& plan, std::optional<std::int64_t> available) {
   if (!available) return;
   const auto planned = static_cast<std::int64_t>(plan.statement.host_bytes());
-  const std::int64_t share = *available / plan.statement.place.ranks_on_node;
+  const std::int64_t share = *available / plan.statement.processes.ranks_on_node;
   if (planned <= share) return;
   throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("the plan takes {} of the host's memory per rank, and {} are left for each{}",

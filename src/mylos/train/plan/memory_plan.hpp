@@ -16,7 +16,7 @@ struct MemoryPlan {
   MemoryStatement statement;  // its cost has the times that the plan was made from
   Plan plan;
   std::size_t budget = 0;
-  ProductEngines engines = {};
+  PlannedEngines engines = {};
   // Of the state, on rank 0 or, where it is sharded, on each; 0: steps wait while a checkpoint is
   // written.
   std::size_t checkpoint_copy = 0;

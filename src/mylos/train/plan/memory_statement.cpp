@@ -57,7 +57,7 @@ std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t t
   const std::int64_t samples = network.step.micro_batch;
   const std::size_t evaluated = evaluated_parts(data).size();
   return sum_of({
-      process_entries(problem.place),
+      process_entries(problem.processes),
       convolution_code(network, problem.engines, data),
       trainer_memory(network),
       HealthRows::memory(options.health, network.layout.slots.size()),
@@ -216,7 +216,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
 
   MemoryStatement statement;
   statement.ranks = network.ranks;
-  statement.place = problem.place;
+  statement.processes = problem.processes;
   const std::int64_t rows = step.micro_batch * chain.rows_per_sample;
   const ChainCost own = chain_cost(chain, problem.engines, rows, problem.rates);
   statement.evaluation_bytes = make_evaluation_layout(own, 0).bytes;
@@ -239,11 +239,11 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.saved_by_masters = saved_by_masters(network);
   const StateBytes state = state_bytes(network);
   statement.checkpoint_bytes = state.in_file;
-  statement.held_state_bytes = state.on_rank;
-  statement.token_bytes = token_share(problem.budget, problem.place);
+  statement.local_state_bytes = state.on_rank;
+  statement.token_bytes = token_share(problem.budget, problem.processes);
 
   if (const RunData* data = problem.data) {
-    statement.held_state_bytes += static_cast<std::size_t>(data->normalizer_bytes());
+    statement.local_state_bytes += static_cast<std::size_t>(data->normalizer_bytes());
     const std::int64_t saved = data->saved_by_blocks(training_reader(network, 0, statement.token_bytes));
     statement.saved_by_blocks = static_cast<std::size_t>(std::max<std::int64_t>(0, saved));
   }

@@ -24,7 +24,7 @@ namespace mylos {
 struct MemoryProblem {
   NetworkPlan network;  // on any of its ranks: memory is that of the largest local batch
   Engines engines;
-  RunPlace place = {};
+  RunProcesses processes = {};
   const RunData* data = nullptr;  // null if there is no data file; only batches are counted then
   std::size_t budget = 0;         // bytes of a rank
   MachineRates rates = {};        // rates for modelled times
@@ -33,13 +33,13 @@ struct MemoryProblem {
   [[nodiscard]] const Options& options() const { return network.options; }
   /// Returns the problem of another network, for a run that does not start now.
   [[nodiscard]] MemoryProblem with(NetworkPlan other) const {
-    return {std::move(other), engines, place, data, budget, rates};
+    return {std::move(other), engines, processes, data, budget, rates};
   }
 };
 
 struct MemoryStatement {
   int ranks = 1;
-  RunPlace place;
+  RunProcesses processes;
   std::vector<MemoryEntry> entries;  // all but the activations
   ChainCost cost;                    // of a micro-batch; times are modelled, until measured ones replace them
   std::int64_t copies = 1;           // of the network in the chain of `cost`: a rollout
@@ -53,7 +53,7 @@ struct MemoryStatement {
   bool accumulates = false;              // gradients are sums over several micro-batches
   std::int64_t parameters = 0;
   std::int64_t checkpoint_bytes = 0;  // weights and moments in a checkpoint
-  std::size_t held_state_bytes = 0;   // part of them that a rank holds
+  std::size_t local_state_bytes = 0;  // part of them that a rank holds
   std::int64_t bucket_bytes = 0;      // of gradients, from communication.bucket
   std::size_t buckets = 0;            // buckets in which ranks reduce the gradients
   Shard shard = Shard::none;          // as in the deck

@@ -58,15 +58,15 @@ ordered_json json_of(const Operation& operation) {
   return forward;
 }
 
-ordered_json json_of(const ProductEngine& product) {
-  const GemmProblem& problem = product.problem;
+ordered_json json_of(const PlannedEngine& gemm) {
+  const GemmProblem& problem = gemm.problem;
   return {{"form", name_of(form_of(problem))},
           {"m", problem.m},
           {"n", problem.n},
           {"k", problem.k},
           {"type", name_of(problem.a)},
           {"stored", name_of(problem.c)},
-          {"engine", product.engine}};
+          {"engine", gemm.engine}};
 }
 
 ordered_json members_of(const MemoryPlan& memory) {
@@ -81,12 +81,12 @@ ordered_json members_of(const MemoryPlan& memory) {
                            {"cost", json_of(memory.statement.cost)},
                            {"operations", ordered_json::array()}};
   for (const Operation& operation : plan.schedule) document["operations"].push_back(json_of(operation));
-  const ProductEngines& engines = memory.engines;
-  if (!engines.products.empty() || engines.library_sums) {
+  const PlannedEngines& engines = memory.engines;
+  if (!engines.gemms.empty() || engines.library_sums) {
     document["instructions"] = engines.instructions;
     document["threads"] = engines.threads;
   }
-  for (const ProductEngine& product : engines.products) document["products"].push_back(json_of(product));
+  for (const PlannedEngine& gemm : engines.gemms) document["products"].push_back(json_of(gemm));
   return document;
 }
 
@@ -119,7 +119,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan,
       {"run", run},
       {"parameters", statement.parameters},
       {"ranks", statement.ranks},
-      {"ranks_on_node", statement.place.ranks_on_node},
+      {"ranks_on_node", statement.processes.ranks_on_node},
       {"micro_batch", statement.micro_batch},
       {"micro_batches", statement.micro_batches},
       {"budget_bytes", plan.budget},
@@ -127,7 +127,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan,
       {"activation_bytes", plan.arena_bytes()},
       {"checkpoint_copy_bytes", plan.checkpoint_copy},
       {"rank_bytes", plan.rank_bytes()},
-      {"node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.place.ranks_on_node)},
+      {"node_bytes", plan.rank_bytes() * static_cast<std::size_t>(statement.processes.ranks_on_node)},
       {"bucket_bytes", statement.bucket_bytes},
       {"buckets", statement.buckets},
       {"saved_by_shards_bytes", statement.saved_by_shards},

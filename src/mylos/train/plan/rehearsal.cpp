@@ -143,13 +143,13 @@ Tensor Rehearsal::tensor(std::size_t offset, DType type, std::int64_t columns) c
 
 BlockMemory Rehearsal::memory_of(std::size_t block, std::size_t variant) const {
   const Signature& now = chain_.signature(block);
-  const RehearsalLayout::BlockPlaces& places = layout_.blocks[block];
+  const RehearsalLayout::BlockOffsets& offsets = layout_.blocks[block];
   return {.weights = parameters_.weights(block),
-          .input = tensor(places.input, now.input_type, now.inputs),
-          .output = tensor(places.output, now.output_type, now.outputs),
-          .skip = now.skip_inputs == 0 ? Tensor() : tensor(places.skip, now.skip_type, now.skip_inputs),
+          .input = tensor(offsets.input, now.input_type, now.inputs),
+          .output = tensor(offsets.output, now.output_type, now.outputs),
+          .skip = now.skip_inputs == 0 ? Tensor() : tensor(offsets.skip, now.skip_type, now.skip_inputs),
           .buffers = buffers_.of(block),
-          .saved = at(places.saved),
+          .saved = at(offsets.saved),
           .workspace = at(layout_.workspace),
           .variant = variant};
 }
@@ -171,9 +171,9 @@ double Rehearsal::time_of(const Work& work) const {
 
 double Rehearsal::forward(std::size_t block, std::size_t variant) {
   const Signature& now = chain_.signature(block);
-  const RehearsalLayout::BlockPlaces& places = layout_.blocks[block];
-  if (now.input_type != DType::int32) copy_noise(tensor(places.input, now.input_type, now.inputs));
-  if (now.skip_inputs != 0) copy_noise(tensor(places.skip, now.skip_type, now.skip_inputs));
+  const RehearsalLayout::BlockOffsets& offsets = layout_.blocks[block];
+  if (now.input_type != DType::int32) copy_noise(tensor(offsets.input, now.input_type, now.inputs));
+  if (now.skip_inputs != 0) copy_noise(tensor(offsets.skip, now.skip_type, now.skip_inputs));
   const BlockMemory memory = memory_of(block, variant);
   return time_of([&] { chain_.blocks[block]->forward(context_, memory); });
 }

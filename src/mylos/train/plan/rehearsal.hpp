@@ -18,13 +18,13 @@ namespace mylos {
 
 /// Byte offsets in the arena.
 struct RehearsalLayout {
-  struct BlockPlaces {
+  struct BlockOffsets {
     std::size_t input = 0;
     std::size_t output = 0;
     std::size_t saved = 0;
     std::size_t skip = 0;
   };
-  std::vector<BlockPlaces> blocks;
+  std::vector<BlockOffsets> blocks;
   std::size_t variants = 1;  // maximum over blocks
   // Shared by all blocks, as in a step.
   std::size_t noise = 0;  // floats, for inputs, gradients and targets

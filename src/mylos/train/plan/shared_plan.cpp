@@ -7,48 +7,49 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
 #include "mylos/io/system/system_memory.hpp"
-#include "mylos/kernels/engines/first_products.hpp"
+#include "mylos/kernels/engines/first_gemms.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 
 namespace mylos {
 
 NodeShare share_of_node(RankGroup& ranks) {
-  const RunPlace place{ranks.ranks_on_node(), process_memory()};
+  const RunProcesses processes{ranks.ranks_on_node(), process_memory()};
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
-  const std::size_t bytes = rank_budget(0, place, place.ranks_on_node);
+  const std::size_t bytes = rank_budget(0, processes, processes.ranks_on_node);
   ranks.barrier();  // no rank takes memory before all have measured
-  return {place.ranks_on_node, bytes / static_cast<std::size_t>(memory_is_host ? 1 : std::max(1, on_device))};
+  return {processes.ranks_on_node,
+          bytes / static_cast<std::size_t>(memory_is_host ? 1 : std::max(1, on_device))};
 }
 
 MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                              const RunData* data, const std::optional<NodeShare>& share) {
-  if (!memory_is_host) run_on_all(ranks, [&] { run_first_products(engines.gemm); });
+  if (!memory_is_host) run_on_all(ranks, [&] { run_first_gemms(engines.gemm); });
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
   };
   MemoryProblem problem{.network = std::move(network),
                         .engines = engines,
-                        .place = {share ? share->ranks_on_node : ranks.ranks_on_node(), process_memory()},
+                        .processes = {share ? share->ranks_on_node : ranks.ranks_on_node(), process_memory()},
                         .data = data,
                         .rates = fixed_rates(),
                         .starts = true};
   const std::int64_t given = problem.options().memory.budget_bytes;
   const Own own{
-      problem.place.process_bytes,
-      share ? share->budget(given) : rank_budget(given, problem.place, problem.place.ranks_on_node)};
+      problem.processes.process_bytes,
+      share ? share->budget(given) : rank_budget(given, problem.processes, problem.processes.ranks_on_node)};
   std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
   ranks.all_gather(&own, all.data(), sizeof(own));
   problem.budget = own.budget;
   for (const Own& other : all) {
-    problem.place.process_bytes = std::max(problem.place.process_bytes, other.process_bytes);
+    problem.processes.process_bytes = std::max(problem.processes.process_bytes, other.process_bytes);
     problem.budget = std::min(problem.budget, other.budget);
   }
   return problem;
 }
 
-MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
+MemoryPlan new_plan(const MemoryProblem& problem, const PlannedEngines& known,
                     const std::function<void(const std::string&)>& line) {
   if (const std::string note = choose_engines(problem, known); !note.empty()) line(note);
   MemoryPlan chosen = plan_memory(problem);

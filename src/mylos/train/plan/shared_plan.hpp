@@ -23,7 +23,7 @@ namespace mylos {
 /// Returns the plan that the deck requests, with measured engines and times if they are requested. Called on
 /// one rank. `line` receives messages about measurements. `known`: engines that were measured
 /// earlier. Throws as plan_memory().
-[[nodiscard]] MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
+[[nodiscard]] MemoryPlan new_plan(const MemoryProblem& problem, const PlannedEngines& known,
                                   const std::function<void(const std::string&)>& line);
 
 /// How ranks agree on a plan. Both functions may set problem.network to that of a smaller micro-batch.

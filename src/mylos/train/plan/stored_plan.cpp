@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
 constexpr std::size_t max_blocks = 100'000;
 constexpr std::size_t max_operations = 1'000'000;
-constexpr std::size_t max_products = 100'000;
+constexpr std::size_t max_gemms = 100'000;
 constexpr std::size_t max_extent = (std::size_t{1} << 31) - 1;  // GEMM libraries count in 32 bits
 constexpr std::size_t max_name_bytes = 200;
 constexpr std::size_t max_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
@@ -165,7 +165,7 @@ GemmProblem problem_of(const Node& node) {
   problem.m = extent("m");
   problem.n = extent("n");
   problem.k = extent("k");
-  const GemmForm form = node.at("form").one_of(forms, "form of a product: y, dx, dW");
+  const GemmForm form = node.at("form").one_of(forms, "form of a GEMM: y, dx, dW");
   problem.transpose_a = form == GemmForm::weight_gradient;
   problem.transpose_b = form == GemmForm::output;
   problem.a = problem.b = node.at("type").one_of(types, "type of operands: fp32, bf16, fp16");
@@ -186,26 +186,25 @@ bool names_algorithm(const std::string& engine) {
   return false;
 }
 
-ProductEngine product_of(const Node& node) {
+PlannedEngine planned_engine(const Node& node) {
   const Node engine = node.at("engine");
-  ProductEngine product{problem_of(node), engine.text()};
+  PlannedEngine gemm{problem_of(node), engine.text()};
   std::vector<std::string_view> names;
   for (const GemmChoice each : gemm_engines) names.push_back(each.name);
-  if (!names_algorithm(product.engine) &&
-      std::find(names.begin(), names.end(), product.engine) == names.end())
+  if (!names_algorithm(gemm.engine) && std::find(names.begin(), names.end(), gemm.engine) == names.end())
     engine.refuse(fmt::format("is no engine: {}", fmt::join(names, ", ")));
-  return product;
+  return gemm;
 }
 
-ProductEngines engines_of(const Node& root) {
-  ProductEngines engines;
+PlannedEngines engines_of(const Node& root) {
+  PlannedEngines engines;
   if (root.has("threads")) engines.threads = static_cast<int>(root.at("threads").whole(max_threads));
   if (!root.has("products")) return engines;
   engines.instructions = root.at("instructions").text();
   if (engines.instructions.size() > max_name_bytes) root.at("instructions").refuse("is too long");
-  const Node products = root.at("products");
-  const std::size_t count = products.length(max_products);
-  for (std::size_t i = 0; i < count; ++i) engines.products.push_back(product_of(products.at(i)));
+  const Node gemms = root.at("products");
+  const std::size_t count = gemms.length(max_gemms);
+  for (std::size_t i = 0; i < count; ++i) engines.gemms.push_back(planned_engine(gemms.at(i)));
   return engines;
 }
 

@@ -5,7 +5,7 @@
 // …,
 //  "store_all_time_ms": …, "cost": {"times": "measured", …: what the chain's blocks cost}, "operations":
 //  [{"run": "forward", "block": 0, "keep": "variant", "variant": 1}, …, {"run": "loss"}, …,
-//  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "threads": 8, "products": [{"form":
+//  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "threads": 8, "GEMMs": [{"form":
 //  "dW", "m": …, "n": …, "k": …, "type": "bf16", "stored": "fp32", "engine": "tiles"}, …]}
 //
 // Other members are ignored, so that tools can add theirs.
@@ -22,14 +22,14 @@
 namespace mylos {
 
 /// The engine of a GEMM of a run, so that a restart can use the same one, or report that it does not.
-struct ProductEngine {
+struct PlannedEngine {
   GemmProblem problem;  // sizes, form and types
   std::string engine;   // its name in decks
 };
 
-struct ProductEngines {
+struct PlannedEngines {
   std::string instructions;  // describe_instructions(); empty in plans without it
-  std::vector<ProductEngine> products;
+  std::vector<PlannedEngine> gemms;
   int threads = 0;            // per rank, on the host; 0 in plans without it
   bool library_sums = false;  // a library sums some convolution gradients; not in plans
 };
@@ -40,7 +40,7 @@ struct StoredPlan {
   Schedule schedule;
   std::size_t arena_bytes = 0;
   std::int64_t micro_batch = 0;  // samples; 0 in plans of earlier versions
-  ProductEngines engines;        // empty in plans of earlier versions
+  PlannedEngines engines;        // empty in plans of earlier versions
 };
 
 /// Parses a plan. `source` names the text in messages, such as "plan.json". Throws Error (bad_input) if the

@@ -57,7 +57,7 @@ struct DataOfDeck {
       return;
     }
     run_on_all(ranks, [&] {
-      data = open_run_data(options, Answers::needed, places);
+      data = open_run_data(options, GroundTruth::required, places);
       complete(options, *data);
     });
     state.data.identity = agreed_identity(*data, options.data, ranks);
@@ -112,7 +112,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   RankGroup& ranks = communicator->ranks();
   DataOfDeck of_deck(options, ranks, deck.places);
   require_agreed(options.model.point_weights, ranks);
-  note_weights(options.model, of_deck.state);
+  record_weights(options.model, of_deck.state);
   Chain chain;
   ParameterLayout layout;
   run_on_all(ranks, [&] {

@@ -174,7 +174,7 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
       .name = options.run.name,
       .folder = options.run.folder,
       .ranks = context_.assembly.communicator->size(),
-      .ranks_on_node = memory.statement.place.ranks_on_node,
+      .ranks_on_node = memory.statement.processes.ranks_on_node,
       .compute = options.precision.compute,
       .batch = options.data.batch,
       .position = position,

@@ -8,10 +8,10 @@
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/inference/stored/network_state.hpp"
+#include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/float_bytes.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/plan_document.hpp"
-#include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/run/run_start.hpp"
@@ -85,7 +85,7 @@ MemoryPlan RunStart::plan_of_text(MemoryProblem& problem, const std::string& tex
 
 /// A reproducible run keeps the micro-batch of its checkpoint on any number of ranks, because it determines
 /// the rounding of sums.
-MemoryPlan RunStart::new_run_plan(MemoryProblem& problem, const ProductEngines& before) const {
+MemoryPlan RunStart::new_run_plan(MemoryProblem& problem, const PlannedEngines& before) const {
   const NetworkPlan own = problem.network;
   const std::int64_t kept = saved && own.step.reproducible ? micro_batch_of(*saved) : 0;
   if (own.options.memory.on_oom == OutOfMemory::shrink && kept > 0 && kept < own.step.micro_batch &&
@@ -108,7 +108,7 @@ MemoryPlan RunStart::new_run_plan(MemoryProblem& problem, const ProductEngines& 
   return new_plan(problem, before, request.output.line);
 }
 
-MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before) const {
+MemoryPlan RunStart::choose_plan(MemoryProblem& problem, PlannedEngines& before) const {
   if (saved) before = engines_of(*saved);
   if (const std::string& file = request.plan_file; !file.empty())
     return plan_of_text(problem, text_of_file(file), file);
@@ -132,12 +132,12 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before)
 void RunStart::plan_memory() {
   MemoryProblem problem =
       shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
-  if (place_before_trials_) {
-    problem.place = *place_before_trials_;
+  if (processes_before_trials_) {
+    problem.processes = *processes_before_trials_;
     problem.budget = budget_before_trials_;
   }
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
-  ProductEngines before;
+  PlannedEngines before;
   parts.memory =
       share_plan(problem, ranks(), source,
                  {.choose = [&](MemoryProblem& own) { return choose_plan(own, before); }, .adopt = adopt});

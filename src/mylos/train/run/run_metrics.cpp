@@ -22,7 +22,7 @@ RunMetrics gather_metrics(const Quiesced& /*quiet*/, RankGroup& ranks, const Ran
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const RankMetrics& one = all[static_cast<std::size_t>(rank)];
     for_each_part(
-        [&](const char*, const char*, auto place) { run.time.*place += one.time.*place / ranks.size(); });
+        [&](const char*, const char*, auto field) { run.time.*field += one.time.*field / ranks.size(); });
     const RunMetrics::Pace pace{rank, one.time.compute_s};
     if (pace.compute_s < run.fastest.compute_s) run.fastest = pace;
     if (pace.compute_s > run.slowest.compute_s) run.slowest = pace;

@@ -131,7 +131,7 @@ std::string describe_rollout(const RolloutOptions& rollout) {
 void print_assembly(const RunContext& run, const RunStart& start) {
   const Options& options = run.options();
   const int ranks = run.assembly.communicator->size();
-  start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
+  start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; GEMMs by {}, {}",
                          options.run.name, run.trainer().model().chain().parameter_count(), ranks,
                          ranks == 1 ? "" : "s", options.data.batch, run.position.total,
                          run.assembly.engines->gemm().name(), describe_instructions()));

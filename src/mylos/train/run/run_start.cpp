@@ -55,7 +55,7 @@ void RunStart::amend() {
 }
 
 void RunStart::open_data() {
-  data = open_run_data(given_, Answers::needed, request.deck.places);
+  data = open_run_data(given_, GroundTruth::required, request.deck.places);
   complete(given_, *data);
   if (!request.earlier) {  // else they were printed
     for (const std::string& note : data->notes()) line(note);

@@ -57,14 +57,15 @@ struct RunStart {
   void require_no_other_run() const;
   void require_same_run() const;
   void plan_memory();
-  [[nodiscard]] MemoryPlan choose_plan(MemoryProblem& problem, ProductEngines& before) const;
+  [[nodiscard]] MemoryPlan choose_plan(MemoryProblem& problem, PlannedEngines& before) const;
   [[nodiscard]] MemoryPlan plan_of_text(MemoryProblem& problem, const std::string& text,
                                         const std::string& source) const;
-  [[nodiscard]] MemoryPlan new_run_plan(MemoryProblem& problem, const ProductEngines& before) const;
+  [[nodiscard]] MemoryPlan new_run_plan(MemoryProblem& problem, const PlannedEngines& before) const;
 
   Options given_;  // the deck's, with the sizes of the data
   std::optional<Amendment> first_choice_;
-  std::optional<RunPlace> place_before_trials_;  // does not count the memory that trials have not freed
+  std::optional<RunProcesses>
+      processes_before_trials_;  // does not count the memory that trials have not freed
   std::size_t budget_before_trials_ = 0;
 };
 

@@ -61,9 +61,9 @@ std::string describe_share(const RunSummary& summary, const RunSpeed& speed) {
 std::string describe_parts(const TimeParts& time) {
   const double percent = 100 / std::max(time.sum_s(), 1e-9);
   std::string text;
-  for_each_part([&](const char* name, const char*, auto place) {
+  for_each_part([&](const char* name, const char*, auto field) {
     const bool is_first = text.empty();
-    text += fmt::format("{}{:.1f}{} {}", is_first ? "" : ", ", percent * (time.*place), is_first ? " %" : "",
+    text += fmt::format("{}{:.1f}{} {}", is_first ? "" : ", ", percent * (time.*field), is_first ? " %" : "",
                         name);
   });
   return text;
@@ -103,7 +103,7 @@ double pace_of(const RunSummary& summary, double compute_s) {
 
 ordered_json time_of(const TimeParts& time) {
   ordered_json members;
-  for_each_part([&](const char*, const char* key, auto place) { members[key] = time.*place; });
+  for_each_part([&](const char*, const char* key, auto field) { members[key] = time.*field; });
   return members;
 }
 

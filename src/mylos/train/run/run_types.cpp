@@ -49,7 +49,7 @@ Amendment RunStart::try_types() {
                    adaptation.steps));
   const MemoryProblem before =
       shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
-  place_before_trials_ = before.place;
+  processes_before_trials_ = before.processes;
   budget_before_trials_ = before.budget;
   StopSources sources = request.stop;
   sources.walltime_s = static_cast<double>(options().run.walltime_s);

@@ -66,7 +66,8 @@ std::vector<NamedBuffer> state_buffers(const Chain& chain) {
 }
 
 /// What a rank holds of a parameter or a buffer.
-HeldPart held_of(const ParameterStore& parameters, const BufferStore& buffers, const std::string& path) {
+HeldPart local_part_of(const ParameterStore& parameters, const BufferStore& buffers,
+                       const std::string& path) {
   for (const BufferStore::StateBuffer& buffer : buffers.state()) {
     if (buffer.path == path) return {0, buffer.values};
   }
@@ -166,7 +167,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   };
   require("initial.include", initial.include);
   require("initial.exclude", initial.exclude);
-  const NamesHere names(file_, initial, places);
+  const LocalNames names(file_, initial, places);
   names.require_use(parameters);
 
   const std::map<std::string, ChannelsFirst> on_grids = channels_first_parameters(options.model, chain);
@@ -269,8 +270,8 @@ void InitialWeights::load(const ParameterStore& parameters, const BufferStore& b
 /// rounded to the type that its updates move.
 void InitialWeights::load(const Taken& taken, const ParameterStore& parameters, const BufferStore& buffers,
                           const Execution& exec) {
-  const HeldPart held = held_of(parameters, buffers, taken.path);
-  const std::int64_t held_end = held.first + (held.values.empty() ? 0 : held.values.size());
+  const HeldPart local = local_part_of(parameters, buffers, taken.path);
+  const std::int64_t local_end = local.first + (local.values.empty() ? 0 : local.values.size());
   const WeightEntry& entry = file_.entries()[taken.entry];
   const AllowedValues allowed = allowed_values(parameters, taken.path);
   const std::int64_t row = taken.in_file ? taken.in_file->row() : 1;
@@ -290,13 +291,13 @@ void InitialWeights::load(const Taken& taken, const ParameterStore& parameters, 
       if (taken.in_file) from_channels_first(*taken.in_file, std::span<const float>(read), here);
     });
     ranks_.broadcast(values.data(), elements * sizeof(float), 0);
-    const std::int64_t begin = std::max(first, held.first);
-    const std::int64_t end = std::min(first + count, held_end);
+    const std::int64_t begin = std::max(first, local.first);
+    const std::int64_t end = std::min(first + count, local_end);
     if (begin >= end) continue;
     Kokkos::deep_copy(staged, values);
     const Tensor all(staged.data(), DType::fp32, 1, count);
     convert(exec, all.elements(begin - first, end - begin),
-            held.values.elements(begin - held.first, end - begin));
+            local.values.elements(begin - local.first, end - begin));
     exec.fence("initial weights");
   }
 }

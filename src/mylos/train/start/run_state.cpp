@@ -51,12 +51,12 @@ void add_compute_weights(CheckpointState& state, const Arena& weights) {
 
 }  // namespace
 
-void note_weights(const ModelOptions& model, RunState& state) {
+void record_weights(const ModelOptions& model, RunState& state) {
   if (model.point_weights) state.point_weights = *model.point_weights;
 }
 
 void note_assembly(const Assembly& parts, RunState& state) {
-  note_weights(parts.network.options.model, state);
+  record_weights(parts.network.options.model, state);
   state.seed = parts.network.options.run.seed;
   state.gemm_engine = parts.engines->gemm().name();
   state.micro_batch = parts.network.step.micro_batch;
@@ -81,12 +81,12 @@ CheckpointState full_state(const Quiesced& /*quiet*/, Trainer& trainer, RunState
     for (std::size_t i = 0; i < optimizer.moment_names().size(); ++i) {
       const std::string path =
           "/optimizer/" + slots[slot].path() + "/" + std::string(optimizer.moment_names()[i]);
-      add_held(state, layout, path, optimizer.moment(i, slot), stored_dims(slots[slot].spec));
+      add_local(state, layout, path, optimizer.moment(i, slot), stored_dims(slots[slot].spec));
     }
   }
   if (optimizer.averages()) {
     CheckpointState average =
-        parameters_held(layout, true, [&](std::size_t slot) { return optimizer.average(slot); });
+        local_parameters(layout, true, [&](std::size_t slot) { return optimizer.average(slot); });
     for (StateArray& array : average.arrays) array.may_be_missing = true;  // of a run that had none
     std::move(average.arrays.begin(), average.arrays.end(), std::back_inserter(state.arrays));
   }

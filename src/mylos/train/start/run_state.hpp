@@ -1,4 +1,4 @@
-// RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to places in the
+// RunState: what a run puts into a checkpoint beside the arenas, and the map from all of it to paths in the
 // file.
 //
 //   /model/<layer>/<parameter>           master weights; without masters the weights, as floats all the same
@@ -50,7 +50,7 @@ struct RunState {
 void note_assembly(const Assembly& parts, RunState& state);
 
 /// Sets the weights of points that the loss has.
-void note_weights(const ModelOptions& model, RunState& state);
+void record_weights(const ModelOptions& model, RunState& state);
 
 /// Returns all but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(const Quiesced& quiet, Trainer& trainer, RunState& state);

@@ -48,15 +48,15 @@ fs::path nearest_part(const fs::path& folder) {
 void require_possible(const std::string& folder, bool is_written, const Places& places) {
   std::error_code failure;
   const fs::path nearest = nearest_part(folder);
-  const std::string place = place_of(places, {"run.folder"});
+  const std::string location = place_of(places, {"run.folder"});
   if (!fs::is_directory(nearest, failure)) {
     fail_input(failure ? errors::cannot_write : errors::not_a_folder,
-               "{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
+               "{}run.folder: {} cannot be made: {}{}; give another run.folder", location, folder,
                nearest.string(), failure ? ": " + failure.message() : " is not a folder");
   }
   if (!is_written || ::access(nearest.c_str(), W_OK | X_OK) == 0) return;
   const int cause = errno;
-  fail_run(errors::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", place, folder,
+  fail_run(errors::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", location, folder,
            nearest == "." ? "the current folder" : nearest.string(), std::strerror(cause));
 }
 
@@ -75,7 +75,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
   std::error_code failure;
   const std::string sign =
       folder + "/seen-by-all-ranks-of-" + broadcast_text(ranks, std::to_string(getpid()));
-  const std::string place = broadcast_text(ranks, fs::current_path(failure).string());
+  const std::string folder_of_root = broadcast_text(ranks, fs::current_path(failure).string());
   run_on_first(ranks, [&] { publish_text(sign, "for the other ranks to see\n"); });
   const bool seen = ranks.rank() == 0 || appears(sign, std::min(longest_patience_s, ranks.timeout_s() / 2));
   ranks.barrier();
@@ -85,7 +85,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
     fail_input(errors::ranks_disagree,
                "run.folder = \"{}\" is not the folder that it is on rank 0: this rank runs in {}, rank 0 in "
                "{}; give the absolute path of a folder that all ranks see",
-               folder, fs::current_path(failure).string(), place);
+               folder, fs::current_path(failure).string(), folder_of_root);
   });
 }
 

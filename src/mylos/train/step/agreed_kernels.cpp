@@ -57,19 +57,19 @@ std::string best_of_this_rank() {
                      could_use_matrix_unit() ? " with a matrix unit" : "");
 }
 
-/// A library may be held to less by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
+/// A library may be limited by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
 /// alone.
-void require_same_products(const Libraries& libraries, RankGroup& ranks) {
-  const auto products = values_of_ranks(
+void require_same_engines(const Libraries& libraries, RankGroup& ranks) {
+  const auto engines = values_of_ranks(
       ranks,
       fmt::format("{} by {}{}", fmt::join(gemm_engine_names(), " or "), describe_instructions(),
                   libraries.attention != nullptr ? " with " + libraries.attention->description() : ""));
-  if (products.size() == 1) return;
+  if (engines.size() == 1) return;
   fail_input(
       errors::ranks_disagree,
       "the ranks would not compute alike: their GEMM engines are {}; start all with the same build and the "
       "same environment (ONEDNN_MAX_CPU_ISA), and with cuDNN on all nodes or on none",
-      describe(products));
+      describe(engines));
 }
 
 }  // namespace
@@ -99,10 +99,10 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
 std::unique_ptr<EngineSet> make_agreed_engines(const KernelOptions& wanted, RankGroup& ranks,
                                                const std::function<void(const std::string&)>& line) {
   const KernelOptions kernels = agreed_kernels(wanted, ranks);
-  const std::string best = best_of_this_rank();  // before it is held to what all have
+  const std::string best = best_of_this_rank();  // before it is limited to what all ranks have
   std::unique_ptr<EngineSet> engines;
   run_on_all(ranks, [&] { engines = make_engines(kernels); });
-  require_same_products(engines->libraries(), ranks);
+  require_same_engines(engines->libraries(), ranks);
   if (kernels != wanted) {
     line(fmt::format("the ranks' processors differ ({}): all compute by {}",
                      describe(values_of_ranks(ranks, best)), describe_instructions()));

@@ -20,7 +20,7 @@ constexpr std::size_t longest_tensor_name = 1000;  // bytes, of a tensor that a 
 
 }  // namespace
 
-NamesHere::NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places)
+LocalNames::LocalNames(const WeightFile& file, const InitialOptions& options, const Places& places)
     : file_(file),
       options_(options),
       places_(places),
@@ -30,18 +30,18 @@ NamesHere::NamesHere(const WeightFile& file, const InitialOptions& options, cons
   for (std::size_t i = 0; i < entries.size(); ++i) add(entries[i].name, i);
 }
 
-std::optional<std::size_t> NamesHere::find(const std::string& parameter) const {
+std::optional<std::size_t> LocalNames::find(const std::string& parameter) const {
   const auto found = entries_.find(parameter);
   return found == entries_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<std::string> NamesHere::names() const {
+std::vector<std::string> LocalNames::names() const {
   std::vector<std::string> names;
   for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;
 }
 
-void NamesHere::require_use(const std::vector<std::string>& parameters) const {
+void LocalNames::require_use(const std::vector<std::string>& parameters) const {
   for (std::size_t i = 0; i < options_.rename.size(); ++i) {
     const RenameRule& rule = options_.rename[i];
     if (used_[i].empty() && overridden_[i]) {
@@ -67,12 +67,12 @@ void NamesHere::require_use(const std::vector<std::string>& parameters) const {
   }
 }
 
-std::string NamesHere::where(std::size_t rule) const {
+std::string LocalNames::where(std::size_t rule) const {
   return place_of(places_, {fmt::format("initial.rename.{}", rule + 1), "initial.rename"}) +
          "initial.rename: ";
 }
 
-std::vector<std::string> NamesHere::names_of_file() const {
+std::vector<std::string> LocalNames::names_of_file() const {
   std::vector<std::string> names;
   for (const WeightEntry& entry : file_.entries()) {
     if (entry.name.size() <= longest_tensor_name) names.push_back(entry.name);
@@ -80,7 +80,7 @@ std::vector<std::string> NamesHere::names_of_file() const {
   return names;
 }
 
-void NamesHere::add(const std::string& name, std::size_t entry) {
+void LocalNames::add(const std::string& name, std::size_t entry) {
   if (name.size() > longest_tensor_name) return;
   std::string here = file_.parameter_name(name);
   bool is_renamed = false;
@@ -95,11 +95,11 @@ void NamesHere::add(const std::string& name, std::size_t entry) {
     here = *other;
     used_[i].push_back(here);
   }
-  const auto [place, is_new] = entries_.emplace(here, entry);
+  const auto [entry_of_name, is_new] = entries_.emplace(here, entry);
   if (is_new) return;
   fail_input(errors::duplicate_key,
              "{}: tensors '{}' and '{}' would both be named '{}'; change initial.rename", file_.path(),
-             printable(file_.entries()[place->second].name), printable(name), printable(here));
+             printable(file_.entries()[entry_of_name->second].name), printable(name), printable(here));
 }
 
 std::string note_on_gpt2(const WeightFile& file) {
@@ -114,7 +114,8 @@ std::string note_on_gpt2(const WeightFile& file) {
       file.path());
 }
 
-void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing, const NamesHere& names) {
+void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing,
+                    const LocalNames& names) {
   constexpr std::size_t most = 8;
   std::vector<std::string> listed(
       missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));

@@ -13,10 +13,10 @@
 
 namespace mylos {
 
-class NamesHere {
+class LocalNames {
  public:
   /// Throws Error (bad_input) if two tensors would be one parameter. All arguments must outlive this object.
-  NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places);
+  LocalNames(const WeightFile& file, const InitialOptions& options, const Places& places);
 
   /// Returns the index of the file's entry, or nothing.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& parameter) const;
@@ -43,7 +43,7 @@ class NamesHere {
 
 /// Throws Error (bad_input) that names the parameters that the file lacks, and similar names that it has.
 [[noreturn]] void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing,
-                                 const NamesHere& names);
+                                 const LocalNames& names);
 
 /// Returns the newest valid checkpoint of a run's folder; any other path as it is. All ranks call this.
 /// Throws Error (bad_input) if the folder has none.

@@ -12,7 +12,7 @@ namespace {
 std::int64_t buffer_bytes(const NetworkPlan& network) {
   const BatchRows rows = training_rows_of(network.chain);
   const std::int64_t row = rows.inputs * static_cast<std::int64_t>(size_of(rows.type)) +
-                           rows.answers * static_cast<std::int64_t>(sizeof(float));
+                           rows.truth * static_cast<std::int64_t>(sizeof(float));
   return static_cast<std::int64_t>(BatchRing::size) * network.step.micro_batch *
          network.chain.rows_per_sample * row;
 }
@@ -30,8 +30,8 @@ TrainingReader training_reader(const NetworkPlan& network, int rank, std::int64_
 StagedBatches::StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples)
     : reader_(std::move(reader)),
       copies_(std::make_shared<Execution>(make_instance())),
-      places_{Place{.staging = {training_rows_of(chain), samples}},
-              Place{.staging = {training_rows_of(chain), samples}}} {}
+      slots_{Slot{.staging = {training_rows_of(chain), samples}},
+             Slot{.staging = {training_rows_of(chain), samples}}} {}
 
 PartMemory StagedBatches::memory(const NetworkPlan& network, const TrainingData* data,
                                  std::int64_t token_bytes) {
@@ -43,14 +43,14 @@ PartMemory StagedBatches::memory(const NetworkPlan& network, const TrainingData*
 }
 
 MicroBatch StagedBatches::next(const Execution& exec) {
-  Place& now = places_[next_];
-  places_[last_].used.record(exec);
+  Slot& now = slots_[next_];
+  slots_[last_].used.record(exec);
   const Batch& batch = reader_->next();
-  now.used.hold_back(*copies_);
+  now.used.make_wait(*copies_);
   const MicroBatch staged = now.staging.stage(*copies_, batch);
   reader_->keep_until_read(*copies_);
   now.copied.record(*copies_);
-  now.copied.hold_back(exec);
+  now.copied.make_wait(exec);
   last_ = std::exchange(next_, 1 - next_);
   return staged;
 }

@@ -26,7 +26,7 @@ class StagedBatches final : public BatchSource {
   StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples);
   /// The network's work on the previous batch must have been enqueued on `exec`.
   MicroBatch next(const Execution& exec) override;
-  [[nodiscard]] std::int64_t buffers() const override { return static_cast<std::int64_t>(places_.size()); }
+  [[nodiscard]] std::int64_t buffers() const override { return static_cast<std::int64_t>(slots_.size()); }
   void use_buffer(std::int64_t buffer) override { next_ = static_cast<std::size_t>(buffer); }
   /// As BatchReader's.
   void seek(std::int64_t position);
@@ -36,7 +36,7 @@ class StagedBatches final : public BatchSource {
                                          std::int64_t token_bytes);
 
  private:
-  struct Place {
+  struct Slot {
     Staging staging;
     DeviceEvent copied{};
     DeviceEvent used{};  // by the network
@@ -44,9 +44,9 @@ class StagedBatches final : public BatchSource {
 
   std::unique_ptr<BatchReader> reader_;
   std::shared_ptr<const Execution> copies_;
-  std::array<Place, 2> places_;
-  std::size_t next_ = 0;  // place
-  std::size_t last_ = 1;  // place of the batch that next() returned last
+  std::array<Slot, 2> slots_;
+  std::size_t next_ = 0;  // slot
+  std::size_t last_ = 1;  // slot of the batch that next() returned last
 };
 
 }  // namespace mylos

@@ -37,7 +37,7 @@ bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
   return std::find(counts.begin(), counts.end(), ranks) != counts.end();
 }
 
-bool cuts_gradients_too_early(const Options& options, int ranks) {
+bool shards_accumulated_gradients(const Options& options, int ranks) {
   const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
   return options.optimizer.cuts_gradients(ranks) &&
          (options.rollout.steps > 1 || micro_batch_count(share, options.data.micro_batch) > 1);
@@ -46,7 +46,7 @@ bool cuts_gradients_too_early(const Options& options, int ranks) {
 StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const std::int64_t micro_batch = options.data.micro_batch;
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
-  if (cuts_gradients_too_early(options, ranks)) {
+  if (shards_accumulated_gradients(options, ranks)) {
     if (options.rollout.steps > 1) {
       fail_input(errors::keys_conflict,
                  "optimizer.shard = \"gradients\" cannot accumulate the gradients of the {} applications of "

@@ -37,7 +37,7 @@ struct StepPlan {
 /// Whether a deck shards gradients although a rank has several micro-batches in a step, or a rollout several
 /// backward passes. They would have to be added up after the reduction over ranks, with other bits than those
 /// of a run without shards.
-[[nodiscard]] bool cuts_gradients_too_early(const Options& options, int ranks);
+[[nodiscard]] bool shards_accumulated_gradients(const Options& options, int ranks);
 
 /// Returns the plan of a deck that check_options() has accepted: with run.reproducible it has a micro-batch >
 /// 0 that divides the batch. Throws Error (bad_input) if the deck does not allow `ranks` ranks; the message

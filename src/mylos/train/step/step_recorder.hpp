@@ -30,7 +30,7 @@ struct PassOfStep {
 
 class StepRecorder {
  public:
-  using Way = WorkRecorder::Way;
+  using Submission = WorkRecorder::Submission;
 
   /// `records`: whether parts are captured. `drops`: the offset of a micro-batch in the global batch is a key
   /// of random numbers. `undo`: WorkRecorder::Ranks::undo of parts with collectives. `communicator` must
@@ -51,21 +51,22 @@ class StepRecorder {
   /// Enqueues a pass on `batch`. Throws Error, before a pass of several ranks, if its buffer held a batch of
   /// other addresses or extents before.
   template <class Work>
-  Way give_pass(const Execution& exec, const PassOfStep& pass, const MicroBatch& batch, const Work& work) {
-    if (!pass.has_collectives) return own_.give(exec, own_key(pass, batch), work);
+  Submission submit_pass(const Execution& exec, const PassOfStep& pass, const MicroBatch& batch,
+                         const Work& work) {
+    if (!pass.has_collectives) return own_.submit(exec, own_key(pass, batch), work);
     remember(pass, batch);
     last_given_ = pass.micro_batch;
-    return finish(of_ranks_.give(exec, key_of(pass), work));
+    return finish(of_ranks_.submit(exec, key_of(pass), work));
   }
   /// Enqueues a part at the end of the step. `has_collectives`, as in PassOfStep; `variant`: of its kernels.
   template <class Work>
-  Way give_conclusion(const Execution& exec, bool has_collectives, bool variant, const Work& work) {
+  Submission submit_conclusion(const Execution& exec, bool has_collectives, bool variant, const Work& work) {
     const WorkRecorder::Key key{variant ? 1 : 0, 0, 0, 0, 0, 0, 0, 1};
-    if (!has_collectives) return own_.give(exec, key, work);
-    return finish(of_ranks_.give(exec, key, work));
+    if (!has_collectives) return own_.submit(exec, key, work);
+    return finish(of_ranks_.submit(exec, key, work));
   }
 
-  /// Called on a rank that has no batch for this pass, or whose give_pass() has failed. Returns an earlier
+  /// Called on a rank that has no batch for this pass, or whose submit_pass() has failed. Returns an earlier
   /// batch if the other ranks launch or capture the pass, so that this rank can do so too. Returns nothing if
   /// they enqueue it directly: this rank then joins its collectives.
   [[nodiscard]] std::optional<MicroBatch> substitute(const PassOfStep& pass);
@@ -86,9 +87,9 @@ class StepRecorder {
   [[nodiscard]] WorkRecorder::Key own_key(const PassOfStep& pass, const MicroBatch& batch) const;
   [[nodiscard]] const Remembered* find(const WorkRecorder::Key& pass) const;
   void remember(const PassOfStep& pass, const MicroBatch& batch);
-  Way finish(Way way) {
-    if (way != Way::directly) communicator_.on_launch();
-    return way;
+  Submission finish(Submission submission) {
+    if (submission != Submission::directly) communicator_.on_launch();
+    return submission;
   }
 
   Communicator& communicator_;

@@ -94,7 +94,7 @@ void Trainer::pass_or_replay(std::int64_t i, const MicroBatch& batch, const Bloc
   };
   if (observer != nullptr || !records_step()) return work();
   update_was_pending_ = update_.is_pending();
-  if (recorder_.give_pass(exec_, pass, batch, work) == StepRecorder::Way::launched)
+  if (recorder_.submit_pass(exec_, pass, batch, work) == StepRecorder::Submission::launched)
     update_.on_finished_by_graph();
   if (reduces) is_reduced_ = true;
 }
@@ -140,7 +140,7 @@ void Trainer::conclude(bool stop_requested) {
   if (captures_ranks_ && !is_reduced_) complete_exchanges();
   const auto work = [&] { decide_and_update(); };
   if (records_step()) {
-    recorder_.give_conclusion(exec_, captures_ranks_, !captures_ranks_ && input_.rows > 0, work);
+    recorder_.submit_conclusion(exec_, captures_ranks_, !captures_ranks_ && input_.rows > 0, work);
   } else {
     work();
   }

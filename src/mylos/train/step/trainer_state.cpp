@@ -157,9 +157,9 @@ std::vector<HealthRecord> Trainer::read_health(const Quiesced& /*quiet*/, std::u
                                                std::uint64_t to) const {
   std::vector<HealthRecord> result;
   for (std::uint64_t step = from + 1; step <= to; ++step) {
-    const std::int32_t place = health_record(rule_, step);
-    if (place < 0) continue;
-    result.push_back({step, optimizer_.health().read(exec_, place)});
+    const std::int32_t slot = health_record(rule_, step);
+    if (slot < 0) continue;
+    result.push_back({step, optimizer_.health().read(exec_, slot)});
   }
   if (model_.parameters().layout().shard_owners > 1) add_over_ranks(communicator_.ranks(), result);
   return result;

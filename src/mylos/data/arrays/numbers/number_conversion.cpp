@@ -63,8 +63,8 @@ decltype(auto) dispatch_stored(NumberType type, Function&& function) {
   return function(double{});
 }
 
-/// Numbers are scaled and judged as doubles, in blocks that stay in the first-level cache: each loop has one
-/// task and no branch, so that it vectorises, and only reading is compiled for every stored type.
+/// Numbers are scaled and compared as doubles, in blocks that stay in the first-level cache: each loop has
+/// one task and no branch, so that it vectorises, and only reading is compiled for every stored type.
 constexpr std::int64_t block_size = 256;
 
 template <class Stored>
@@ -82,9 +82,9 @@ void scale_numbers(const NumberConversion& by, const double* numbers, std::int64
   for (std::int64_t i = 0; i < count; ++i) values[i] = numbers[i] * scale + offset;
 }
 
-/// Copies `values` except for those whose stored number stands for no value. `judged`: the numbers that must
+/// Copies `values` except for those whose stored number stands for no value. `scaled`: the numbers that must
 /// lie in the valid range, as they are stored or scaled.
-void fill_missing(const NumberConversion& by, double fill, const double* numbers, const double* judged,
+void fill_missing(const NumberConversion& by, double fill, const double* numbers, const double* scaled,
                   const double* values, std::int64_t count, double* filled) {
   const auto [first, second, third, fourth] = by.missing;
   const double lowest = by.lowest;
@@ -92,8 +92,8 @@ void fill_missing(const NumberConversion& by, double fill, const double* numbers
   for (std::int64_t i = 0; i < count; ++i) {
     const double number = numbers[i];
     const int is_missing = int{number != number} | int{number == first} | int{number == second} |
-                           int{number == third} | int{number == fourth} | int{judged[i] < lowest} |
-                           int{judged[i] > highest};
+                           int{number == third} | int{number == fourth} | int{scaled[i] < lowest} |
+                           int{scaled[i] > highest};
     filled[i] = is_missing != 0 ? fill : values[i];
   }
 }

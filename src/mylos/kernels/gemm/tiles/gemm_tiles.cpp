@@ -3,7 +3,7 @@
 // C is divided into tasks of some rows and some columns. A task packs its columns of B into panels,
 // transposing and converting them, and keeps the panels in the second-level cache. It processes its rows of A
 // in strips. A kernel multiplies a few rows by a panel and keeps that tile of C in registers
-// (tile_product-inl.hpp). The loop order is that of Goto and van de Geijn ("Anatomy of high-performance
+// (tile_gemm-inl.hpp). The loop order is that of Goto and van de Geijn ("Anatomy of high-performance
 // matrix multiplication", ACM TOMS 34(3), 2008) with the roles of the operands exchanged.
 //
 // A is read in place if it is stored by rows of words. Otherwise it is packed before the tasks start. If the
@@ -35,9 +35,9 @@ TileKernel kernel_for(DType type) {
   return dispatch(type, []<class Input>(TypeTag<Input>) HWY_ATTR {
     using Words = WordsOf<Input>;
     return TileKernel{
-        .rows = product_rows,
-        .columns = product_vectors * lanes(),
-        .vectors = product_vectors,
+        .rows = register_rows,
+        .columns = register_vectors * lanes(),
+        .vectors = register_vectors,
         .strip_rows = strip_rows,
         .chunk_words = chunk_words,
         .per_word = Words::per_word,
@@ -52,19 +52,18 @@ void run_typed(const Execution& execution, const GemmProblem& problem, const Gem
   const TileKernel kernel = kernel_for(problem.a);
   const bool packs = packs_a(problem, kernel);
   const std::int64_t max_rows = rows_at_once(problem, kernel);
-  const ProductMemory memory(problem, kernel, workspace);
+  const GemmMemory memory(problem, kernel, workspace);
   for (std::int64_t row = 0; row < problem.m; row += max_rows) {
     const std::int64_t rows = std::min(max_rows, problem.m - row);
     const Tiling tiling = tile(problem, rows, kernel, threads);
-    const Product<Input, Output> product(problem, operands, tiling, packs, row, rows, memory.packed);
+    const TiledRows<Input, Output> gemm(problem, operands, tiling, packs, row, rows, memory.packed);
     if (packs) {
       for_each_row(execution, "gemm_pack", tiling.strips,
-                   [product](std::int64_t strip, const Row&) HWY_ATTR { product.pack_strip(strip); });
+                   [gemm](std::int64_t strip, const Row&) HWY_ATTR { gemm.pack_strip(strip); });
     }
     for_each_task(execution, "gemm_tiles", tiling.tasks(), memory.workers,
                   ThreadMemory<float>(tiling, nullptr).pieces.bytes(),
-                  [product](std::int64_t task, std::byte* scratch)
-                      HWY_ATTR { product.compute(task, scratch); });
+                  [gemm](std::int64_t task, std::byte* scratch) HWY_ATTR { gemm.compute(task, scratch); });
   }
 }
 
@@ -83,7 +82,7 @@ void run_batch_typed(const Execution& execution, const GemmBatch& batch, const G
                   const GemmOperands operands{static_cast<const Input*>(first.a) + index * batch.stride_a,
                                               static_cast<const Input*>(first.b) + index * batch.stride_b,
                                               static_cast<Output*>(first.c) + index * batch.stride_c};
-                  Product<Input, Output>(problem, operands, tiling, packs, 0, problem.m, nullptr)
+                  TiledRows<Input, Output>(problem, operands, tiling, packs, 0, problem.m, nullptr)
                       .compute(task - index * tasks, scratch, packs);
                 });
 }
@@ -99,8 +98,8 @@ void run_batch(const Execution& execution, const GemmBatch& batch, const GemmOpe
   });
 }
 
-void run_product(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
-                 std::byte* workspace, std::int64_t threads) {
+void run_gemm(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
+              std::byte* workspace, std::int64_t threads) {
   dispatch(problem.a, [&]<class Input>(TypeTag<Input>) HWY_ATTR {
     if (problem.c == problem.a) {
       run_typed<Input, Input>(execution, problem, operands, workspace, threads);
@@ -114,10 +113,10 @@ void run_product(const Execution& execution, const GemmProblem& problem, const G
 void pack_all(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) {
   dispatch(problem.a, [&]<class Input>(TypeTag<Input>) HWY_ATTR {
     const Tiling tiling = tile(problem, problem.m, kernel_for(problem.a), 1);
-    const Product<Input, Input> product(problem, {nullptr, b, nullptr}, tiling, false, 0, problem.m, nullptr);
+    const TiledRows<Input, Input> gemm(problem, {nullptr, b, nullptr}, tiling, false, 0, problem.m, nullptr);
     for_each_row(execution, "gemm_pack_b", tiling.panels,
-                 [product, packed](std::int64_t panel, const Row&)
-                     HWY_ATTR { product.pack_for_reuse(panel, packed); });
+                 [gemm, packed](std::int64_t panel, const Row&)
+                     HWY_ATTR { gemm.pack_for_reuse(panel, packed); });
   });
 }
 
@@ -130,7 +129,7 @@ namespace mylos {
 namespace {
 
 HWY_EXPORT(kernel_for);
-HWY_EXPORT(run_product);
+HWY_EXPORT(run_gemm);
 HWY_EXPORT(run_batch);
 HWY_EXPORT(pack_all);
 
@@ -143,7 +142,7 @@ class TiledGemm final : public GemmEngine {
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     const TileKernel kernel = kernel_for_(problem.a);
-    return ProductMemory(problem, kernel, nullptr).pieces.bytes();
+    return GemmMemory(problem, kernel, nullptr).pieces.bytes();
   }
 
   [[nodiscard]] std::size_t packed_bytes(const GemmProblem& problem) const override {
@@ -157,7 +156,7 @@ class TiledGemm final : public GemmEngine {
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     check_gemm_problem(problem);
-    run_product_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_of(execution));
+    run_gemm_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_of(execution));
   }
 
   [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
@@ -173,7 +172,7 @@ class TiledGemm final : public GemmEngine {
 
  private:
   decltype(HWY_DYNAMIC_POINTER(kernel_for)) kernel_for_ = HWY_DYNAMIC_POINTER(kernel_for);
-  decltype(HWY_DYNAMIC_POINTER(run_product)) run_product_ = HWY_DYNAMIC_POINTER(run_product);
+  decltype(HWY_DYNAMIC_POINTER(run_gemm)) run_gemm_ = HWY_DYNAMIC_POINTER(run_gemm);
   decltype(HWY_DYNAMIC_POINTER(run_batch)) run_batch_ = HWY_DYNAMIC_POINTER(run_batch);
   decltype(HWY_DYNAMIC_POINTER(pack_all)) pack_all_ = HWY_DYNAMIC_POINTER(pack_all);
 };

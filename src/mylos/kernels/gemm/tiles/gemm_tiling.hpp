@@ -101,8 +101,8 @@ struct ThreadMemory {
 [[nodiscard]] std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
 
 /// The workspace of a GEMM.
-struct ProductMemory {
-  ProductMemory(const GemmProblem& problem, const TileKernel& kernel, std::byte* workspace)
+struct GemmMemory {
+  GemmMemory(const GemmProblem& problem, const TileKernel& kernel, std::byte* workspace)
       : pieces(workspace),
         packed(pieces.take_bytes(max_packed_bytes(problem, kernel))),
         workers(pieces.take_bytes(bytes_of_workers(max_thread_bytes(problem, kernel)))) {}

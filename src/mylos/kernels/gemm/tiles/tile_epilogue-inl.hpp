@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_gemm-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
@@ -37,7 +37,7 @@ struct Epilogue {
     if (rows >= tile_rows && columns >= vectors * lanes()) {
       (apply(sum, c + row_of<vectors>(i) * c_stride + column_of<vectors>(i), AllLanes{}), ...);
     } else {
-      HWY_ALIGN float whole[product_rows * vectors * hn::MaxLanes(d)];
+      HWY_ALIGN float whole[register_rows * vectors * hn::MaxLanes(d)];
       const std::int64_t stride = vectors * lanes();
       (hn::StoreU(sum, d, whole + row_of<vectors>(i) * stride + column_of<vectors>(i)), ...);
       apply_to_edge(whole, stride);
@@ -53,7 +53,7 @@ struct Epilogue {
     store(d, value, to, some);
   }
   HWY_INLINE void apply_to_edge(const float* whole, std::int64_t stride) const {
-    for (std::int64_t row = 0; row < std::min(rows, product_rows); ++row) {
+    for (std::int64_t row = 0; row < std::min(rows, register_rows); ++row) {
       for (std::int64_t column = 0; column < std::min(columns, stride); column += lanes()) {
         const Floats value = hn::LoadU(FloatTag(), whole + row * stride + column);
         Output* const to = c + row * c_stride + column;

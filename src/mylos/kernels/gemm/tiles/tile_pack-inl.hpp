@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "mylos/kernels/gemm/tiles/tile_product-inl.hpp"
+#include "mylos/kernels/gemm/tiles/tile_gemm-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
@@ -116,7 +116,7 @@ HWY_INLINE std::int64_t pack_whole_words(std::index_sequence<vector...>, const T
   return p;
 }
 
-/// Packs a panel of `width` columns, at most product_vectors vectors, and `depth` rows from a row-major
+/// Packs a panel of `width` columns, at most register_vectors vectors, and `depth` rows from a row-major
 /// matrix: words at target[word of depth][column]. Pads columns to complete vectors and the last word with
 /// zeros.
 template <class Words, class T>
@@ -124,10 +124,10 @@ void pack_panel(const T* source, std::int64_t stride, std::int64_t width, std::i
                 typename Words::Word* target) {
   const typename Words::Tag d;
   constexpr std::int64_t per_word = Words::per_word;
-  const std::int64_t panel = product_vectors * lanes();
+  const std::int64_t panel = register_vectors * lanes();
   std::int64_t p = 0;
   if (width == panel)
-    p = pack_whole_words<Words>(std::make_index_sequence<product_vectors>(), source, stride, depth, target);
+    p = pack_whole_words<Words>(std::make_index_sequence<register_vectors>(), source, stride, depth, target);
   for (; p < depth; p += per_word) {
     const T* row = source + p * stride;
     const T* below = p + 1 < depth ? row + stride : nullptr;
@@ -143,7 +143,7 @@ template <class Words, class T>
 void pack_panel_transposed(const T* source, std::int64_t stride, std::int64_t width, std::int64_t depth,
                            typename Words::Word* target) {
   const typename Words::Tag d;
-  const std::int64_t panel = product_vectors * lanes();
+  const std::int64_t panel = register_vectors * lanes();
   for (std::int64_t p = 0; p < depth; p += lanes() * Words::per_word) {
     for (std::int64_t w = 0; w < width; w += lanes()) {
       const T* first = source + w * stride + p;

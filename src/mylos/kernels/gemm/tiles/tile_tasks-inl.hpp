@@ -29,13 +29,13 @@ constexpr std::int64_t chunk_words = strips_stay ? 512 : 256;
 
 /// Some rows of a GEMM, and their tiling.
 template <class Input, class Output>
-class Product {
+class TiledRows {
  public:
   using Words = WordsOf<Input>;
   using Word = typename Words::Word;
 
-  Product(const GemmProblem& problem, const GemmOperands& operands, const Tiling& tiling, bool packs,
-          std::int64_t first_row, std::int64_t rows, std::byte* packed)
+  TiledRows(const GemmProblem& problem, const GemmOperands& operands, const Tiling& tiling, bool packs,
+            std::int64_t first_row, std::int64_t rows, std::byte* packed)
       : problem_(problem),
         operands_(operands),
         tiling_(tiling),
@@ -45,7 +45,7 @@ class Product {
         packed_(reinterpret_cast<Word*>(packed)),
         packed_b_(static_cast<const Word*>(operands.packed_b)) {}
 
-  /// Packs a panel of B in all its chunks, for products that read them from `to`.
+  /// Packs a panel of B in all its chunks, for GEMMs that read them from `to`.
   void pack_for_reuse(std::int64_t panel, void* to) const {
     for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk)
       pack(chunk, panel, static_cast<Word*>(to) + packed_panel(chunk, panel));
@@ -115,7 +115,7 @@ class Product {
       copy_rows_transposed<Words>(a_from(row, chunk), problem_.m, rows, depth_of(chunk), target,
                                   tiling_.row_stride);
     } else {
-      copy_rows<Words>(a_from(row, chunk), problem_.k, rows, round_up(rows, product_rows), depth_of(chunk),
+      copy_rows<Words>(a_from(row, chunk), problem_.k, rows, round_up(rows, register_rows), depth_of(chunk),
                        target, tiling_.row_stride);
     }
   }
@@ -152,12 +152,13 @@ class Product {
   void multiply_strip(const Task& part, std::int64_t strip) const {
     const std::int64_t row = strip * strip_rows;
     const std::int64_t rows = std::min(strip_rows, rows_ - row);
-    const std::int64_t whole_rows = packs_ ? rows : rows / product_rows * product_rows;
+    const std::int64_t whole_rows = packs_ ? rows : rows / register_rows * register_rows;
     if (whole_rows < rows) {  // no kernel has fewer rows, and memory after the last row is not A's
       if constexpr (std::is_same_v<Input, typename Words::Element>) {
         const std::int64_t rest = rows - whole_rows;
-        copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rest, rest == 1 ? 1 : product_rows,
-                         depth_of(part.chunk), part.memory.edge, tiling_.row_stride);
+        copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rest,
+                         rest == 1 ? 1 : register_rows, depth_of(part.chunk), part.memory.edge,
+                         tiling_.row_stride);
       }
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
@@ -179,7 +180,7 @@ class Product {
     const std::int64_t column = panel * tiling_.panel_columns;
     const std::int64_t sums_row = row - part.first_strip * strip_rows;
     const std::int64_t sums_stride = (part.end_panel - part.first_panel) * tiling_.panel_columns;
-    HWY_ALIGN float bias[product_vectors * hn::MaxLanes(FloatTag())];
+    HWY_ALIGN float bias[register_vectors * hn::MaxLanes(FloatTag())];
     Epilogue<Output> epilogue{
         .c = static_cast<Output*>(operands_.c) + (first_row_ + row) * problem_.n + column,
         .c_stride = problem_.n,
@@ -193,16 +194,16 @@ class Product {
                  sums_stride, part.chunk > 0},
         .last = part.chunk + 1 == tiling_.chunks};
     if (problem_.bias) load_bias(column, epilogue.columns, bias);
-    for (std::int64_t first = 0; first < rows; first += product_rows) {
+    for (std::int64_t first = 0; first < rows; first += register_rows) {
       if (epilogue.rows == 1) {
         multiply_panel<1>(words_of(part.chunk), a.from_row(first), panel_at(part, panel), epilogue);
       } else {
-        multiply_panel<product_rows>(words_of(part.chunk), a.from_row(first), panel_at(part, panel),
-                                     epilogue);
+        multiply_panel<register_rows>(words_of(part.chunk), a.from_row(first), panel_at(part, panel),
+                                      epilogue);
       }
-      epilogue.rows -= product_rows;
-      epilogue.c += product_rows * problem_.n;
-      epilogue.sums.values += product_rows * sums_stride;
+      epilogue.rows -= register_rows;
+      epilogue.c += register_rows * problem_.n;
+      epilogue.sums.values += register_rows * sums_stride;
     }
   }
 
@@ -219,7 +220,7 @@ class Product {
   template <std::int64_t tile_rows>
   static void multiply_panel(std::int64_t steps, const ByRows<Word>& a, const Word* panel,
                              const Epilogue<Output>& epilogue) {
-    const std::int64_t stride = product_vectors * lanes();
+    const std::int64_t stride = register_vectors * lanes();
     if (epilogue.columns > 2 * lanes()) {
       multiply_register_tile<Words, 3, tile_rows>(steps, a, panel, stride, epilogue);
     } else if (epilogue.columns > lanes()) {

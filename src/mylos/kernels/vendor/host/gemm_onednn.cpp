@@ -56,7 +56,7 @@ class ScratchBuffer {
 
 /// A primitive with its arguments, created once per problem and number of threads: its code divides the work
 /// for that number.
-struct Product {
+struct PreparedGemm {
   GemmProblem problem;
   int threads = 1;
   dnnl::matmul primitive;
@@ -68,7 +68,7 @@ struct Product {
   std::vector<dnnl_exec_arg_t> arguments;
 };
 
-Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
+PreparedGemm prepare(const dnnl::engine& engine, const GemmProblem& problem) {
   const dnnl::memory::desc a({problem.m, problem.k}, data_type(problem.a),
                              problem.transpose_a ? Format::ba : Format::ab);
   const dnnl::memory::desc b({problem.k, problem.n}, data_type(problem.b),
@@ -86,23 +86,23 @@ Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
                               ? onednn::describe_forward<dnnl::matmul>(engine, attributes, a, b, bias, c)
                               : onednn::describe_forward<dnnl::matmul>(engine, attributes, a, b, c);
 
-  Product product;
-  product.problem = problem;
-  product.threads = library_threads();
-  product.primitive = dnnl::matmul(descriptor);
-  product.a = dnnl::memory(a, engine, DNNL_MEMORY_NONE);
-  product.b = dnnl::memory(b, engine, DNNL_MEMORY_NONE);
-  product.c = dnnl::memory(c, engine, DNNL_MEMORY_NONE);
-  product.scratch = dnnl::memory(descriptor.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
-  product.arguments = {{DNNL_ARG_SRC, product.a.get()},
-                       {DNNL_ARG_WEIGHTS, product.b.get()},
-                       {DNNL_ARG_DST, product.c.get()},
-                       {DNNL_ARG_SCRATCHPAD, product.scratch.get()}};
+  PreparedGemm gemm;
+  gemm.problem = problem;
+  gemm.threads = library_threads();
+  gemm.primitive = dnnl::matmul(descriptor);
+  gemm.a = dnnl::memory(a, engine, DNNL_MEMORY_NONE);
+  gemm.b = dnnl::memory(b, engine, DNNL_MEMORY_NONE);
+  gemm.c = dnnl::memory(c, engine, DNNL_MEMORY_NONE);
+  gemm.scratch = dnnl::memory(descriptor.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
+  gemm.arguments = {{DNNL_ARG_SRC, gemm.a.get()},
+                    {DNNL_ARG_WEIGHTS, gemm.b.get()},
+                    {DNNL_ARG_DST, gemm.c.get()},
+                    {DNNL_ARG_SCRATCHPAD, gemm.scratch.get()}};
   if (problem.bias) {
-    product.bias = dnnl::memory(bias, engine, DNNL_MEMORY_NONE);
-    product.arguments.push_back({DNNL_ARG_BIAS, product.bias.get()});
+    gemm.bias = dnnl::memory(bias, engine, DNNL_MEMORY_NONE);
+    gemm.arguments.push_back({DNNL_ARG_BIAS, gemm.bias.get()});
   }
-  return product;
+  return gemm;
 }
 
 class OneDnnGemm final : public GemmEngine {
@@ -132,7 +132,7 @@ class OneDnnGemm final : public GemmEngine {
            void* workspace) override {
     if (by_tiles(problem)) return tiles_->run(execution, problem, operands, workspace);
     try {
-      Product& chosen = product(problem);
+      PreparedGemm& chosen = gemm(problem);
       chosen.a.set_data_handle(const_cast<void*>(operands.a));  // oneDNN's handles are not const
       chosen.b.set_data_handle(const_cast<void*>(operands.b));
       chosen.c.set_data_handle(operands.c);
@@ -142,7 +142,7 @@ class OneDnnGemm final : public GemmEngine {
       dnnl::error::wrap_c_api(
           dnnl_primitive_execute(chosen.primitive.get(), stream_.get(),
                                  static_cast<int>(chosen.arguments.size()), chosen.arguments.data()),
-          "could not run a product");
+          "could not run a GEMM");
     } catch (const dnnl::error& error) {
       fail_run(errors::library_failed, "oneDNN: {}", error.what());
     }
@@ -163,15 +163,15 @@ class OneDnnGemm final : public GemmEngine {
     return problem.a == DType::fp16 || (problem.a == DType::bf16 && !native_bfloat16_);
   }
 
-  [[nodiscard]] Product& product(const GemmProblem& problem) {
+  [[nodiscard]] PreparedGemm& gemm(const GemmProblem& problem) {
     const int threads = library_threads();
-    const auto found = std::find_if(products_.begin(), products_.end(), [&](const Product& product) {
-      return product.threads == threads && product.problem == problem;
+    const auto found = std::find_if(gemms_.begin(), gemms_.end(), [&](const PreparedGemm& gemm) {
+      return gemm.threads == threads && gemm.problem == problem;
     });
-    if (found != products_.end()) return *found;
+    if (found != gemms_.end()) return *found;
     check_gemm_problem(problem);
     try {
-      Product& made = products_.emplace_back(make_product(engine_, problem));
+      PreparedGemm& made = gemms_.emplace_back(prepare(engine_, problem));
       scratch_.grow_to(made.scratch.get_desc().get_size());
       return made;
     } catch (const dnnl::error& error) {
@@ -184,7 +184,7 @@ class OneDnnGemm final : public GemmEngine {
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
-  std::vector<Product> products_;  // created at first use
+  std::vector<PreparedGemm> gemms_;  // created at first use
   ScratchBuffer scratch_;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "mylos/kernels/convolution/library_convolution.hpp"
-#include "mylos/kernels/gemm/chosen_products.hpp"
+#include "mylos/kernels/gemm/chosen_engines.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/tiles/gemm_table.hpp"
 #include "mylos/kernels/vendor/host/host_engines.hpp"
@@ -82,7 +82,7 @@ class ChosenGemm final : public GemmEngine {
   std::unique_ptr<GemmEngine> onednn_ = make_onednn_gemm();
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   GemmTable table_;
-  ChosenProducts chosen_;
+  ChosenEngines chosen_;
 };
 
 }  // namespace

@@ -31,14 +31,15 @@ bool has_field_measure(std::span<const Measure> wanted) {
   return std::any_of(wanted.begin(), wanted.end(), is_of_fields);
 }
 
-void require_field_measures(std::span<const Measure> wanted, const Chain& chain, const std::string& place) {
+void require_field_measures(std::span<const Measure> wanted, const Chain& chain,
+                            const std::string& location) {
   if (!has_measure(wanted, Measure::relative_h1)) return;
   if (!chain.head->field()) {
     fail_input(
         errors::not_measured,
         "{}run.metrics: \"relative_h1\" is measured of outputs on a grid, and the network's are a vector "
         "of {} numbers; \"relative_l2\" needs no grid",
-        place, chain.outputs());
+        location, chain.outputs());
   }
   static_cast<void>(FieldNorm(field_of(chain), true));
 }

@@ -23,10 +23,10 @@ namespace mylos {
 }
 [[nodiscard]] bool has_field_measure(std::span<const Measure> wanted);
 
-/// Throws Error (bad_input) if the network's outputs do not have one of these measures. `place`: the start of
-/// the message.
+/// Throws Error (bad_input) if the network's outputs do not have one of these measures. `location`: the start
+/// of the message.
 void require_field_measures(std::span<const Measure> wanted, const Chain& chain,
-                            const std::string& place = "");
+                            const std::string& location = "");
 
 class FieldMeasures {
  public:

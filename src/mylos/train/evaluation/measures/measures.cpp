@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t max_measured_targets = std::int64_t{1} << 22;
 constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
-bool are_of_classes(std::span<const Measure> wanted) {
+bool is_classification(std::span<const Measure> wanted) {
   return has_measure(wanted, Measure::top5) || has_measure(wanted, Measure::confusion);
 }
 
@@ -36,10 +36,10 @@ void ClassMeasures::add(std::span<const float> logits, std::span<const std::int3
     const auto label = static_cast<std::size_t>(labels[row]);
     const float own = values[label];
     const auto before = values.first(label);
-    const auto place = static_cast<std::size_t>(
+    const auto position = static_cast<std::size_t>(
         std::count_if(values.begin(), values.end(), [own](float value) { return value > own; }) +
         std::count(before.begin(), before.end(), own));
-    if (place < max_best) ++counts_[first_of_places + place];
+    if (position < max_best) ++counts_[first_of_positions + position];
     const auto predicted =
         static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
     if (has_matrix()) ++counts_[first_of_confusion + label * width + predicted];
@@ -52,7 +52,8 @@ void ClassMeasures::add_up(RankGroup& ranks) {
 
 double ClassMeasures::accuracy(std::size_t best) const {
   std::int64_t found = 0;
-  for (std::size_t place = 0; place < std::min(best, max_best); ++place) found += at_place()[place];
+  for (std::size_t position = 0; position < std::min(best, max_best); ++position)
+    found += at_position()[position];
   return static_cast<double>(found) / static_cast<double>(rows());
 }
 
@@ -168,24 +169,24 @@ std::string why_not_measured(Measure measure, const LossTraits& loss, bool of_to
                      needs_deviations ? ", which predicts no deviations; \"gaussian\" does" : "");
 }
 
-void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
+void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& location) {
   if (has_measure(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
     fail_input(
         errors::not_measured,
         "{}run.metrics: \"confusion\" has 8 bytes for each pair of classes; there are {} classes, and it is "
         "measured for at most {}; leave it out, or use \"top5\", which has no matrix",
-        place, outputs, ClassMeasures::max_matrix_classes);
+        location, outputs, ClassMeasures::max_matrix_classes);
   }
   if (has_measure(wanted, Measure::r2) && outputs > max_measured_targets) {
     fail_input(errors::not_measured,
                "{}run.metrics: \"r2\" is measured for at most {} targets, and there are {}; leave it out",
-               place, max_measured_targets, outputs);
+               location, max_measured_targets, outputs);
   }
 }
 
 Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {
   require_measurable(wanted, outputs);
-  if (are_of_classes(wanted)) classes_.emplace(outputs, has_measure(wanted, Measure::confusion));
+  if (is_classification(wanted)) classes_.emplace(outputs, has_measure(wanted, Measure::confusion));
   if (has_measure(wanted, Measure::r2)) targets_.emplace(outputs);
 }
 

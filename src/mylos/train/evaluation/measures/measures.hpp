@@ -51,12 +51,12 @@ class ClassMeasures {
 
  private:
   static constexpr std::size_t max_best = 5;
-  static constexpr std::size_t first_of_places = 2;
-  static constexpr std::size_t first_of_confusion = first_of_places + max_best;
+  static constexpr std::size_t first_of_positions = 2;
+  static constexpr std::size_t first_of_confusion = first_of_positions + max_best;
 
   /// Returns the numbers of rows by the label's position among the outputs, the largest output first.
-  [[nodiscard]] std::span<const std::int64_t> at_place() const {
-    return std::span(counts_).subspan(first_of_places, max_best);
+  [[nodiscard]] std::span<const std::int64_t> at_position() const {
+    return std::span(counts_).subspan(first_of_positions, max_best);
   }
   [[nodiscard]] std::span<const std::int64_t> confusion() const {
     return std::span(counts_).subspan(first_of_confusion);
@@ -116,9 +116,10 @@ class TargetMeasures {
 /// Returns why an evaluation of such a network does not have this measure; "" if it does.
 [[nodiscard]] std::string why_not_measured(Measure measure, const LossTraits& loss, bool of_tokens);
 
-/// Throws Error (bad_input) if there are more classes or targets than can be measured. `place`: the start of
-/// the message.
-void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place = "");
+/// Throws Error (bad_input) if there are more classes or targets than can be measured. `location`: the start
+/// of the message.
+void require_measurable(std::span<const Measure> wanted, std::int64_t outputs,
+                        const std::string& location = "");
 
 /// The measures that a run requests, of outputs that arrive in batches.
 class Measures {

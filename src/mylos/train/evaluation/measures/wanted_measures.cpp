@@ -7,7 +7,7 @@ namespace mylos {
 WantedMeasures::WantedMeasures(std::span<const Measure> wanted, const Chain& chain,
                                const ColumnScaling& targets)
     : wanted_(wanted),
-      judged_(judged_by(chain)),
+      kind_(evaluation_kind(chain)),
       outputs_(static_cast<std::size_t>(chain.outputs())),
       measures_(wanted, chain.outputs()) {
   if (has_field_measure(wanted)) fields_.emplace(wanted, chain, targets);
@@ -26,7 +26,7 @@ Evaluation WantedMeasures::add_up(RankGroup& ranks) && {
   measures_.add_up(ranks);
   if (fields_) fields_->add_up(ranks);
   if (crps_) crps_->add_up(ranks);
-  Evaluation result{.judged = judged_,
+  Evaluation result{.kind = kind_,
                     .classes = std::move(measures_).take_classes(),
                     .targets = std::move(measures_).take_targets()};
   for (const Measure measure : wanted_) {

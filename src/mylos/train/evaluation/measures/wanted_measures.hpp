@@ -22,8 +22,8 @@ class WantedMeasures {
   /// Adds outputs and standard deviations [batch.samples, outputs], normalised, in host memory; `deviations`
   /// is read only if reads_deviations().
   void add(std::span<const float> outputs, std::span<const float> deviations, const Batch& batch);
-  /// All ranks. Returns the measures over all ranks, and what they judge; count, loss and accuracy are those
-  /// of set_judged().
+  /// All ranks. Returns the measures over all ranks, and what they are of; count, loss and accuracy are those
+  /// of set_loss_and_accuracy().
   [[nodiscard]] Evaluation add_up(RankGroup& ranks) &&;
 
   /// Returns the memory of the host that such an object takes for batches of `samples` samples, and the
@@ -33,7 +33,7 @@ class WantedMeasures {
 
  private:
   std::span<const Measure> wanted_;
-  Judged judged_;
+  EvaluationKind kind_;
   std::size_t outputs_;
   Measures measures_;
   std::optional<FieldMeasures> fields_;

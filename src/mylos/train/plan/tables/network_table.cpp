@@ -63,7 +63,7 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const Engines& engines,
 
 // Products compute about this number of operations in the time of one of an FFT's: docs/how-to/networks.md
 // has the measurement, of hosts.
-constexpr double products_per_fft_operation = 8;
+constexpr double gemm_flops_per_fft_operation = 8;
 
 std::string extents_of(const Extents& extents) {
   std::string text;
@@ -82,7 +82,7 @@ std::string note_on_transforms(const Chain& chain) {
     if (spectral == nullptr) continue;
     const GridShape& grid = spectral->shape().input;
     const double ratio = spectral->transform_flops(1) / fft_flops(grid, 1);
-    if (!(ratio > products_per_fft_operation)) continue;
+    if (!(ratio > gemm_flops_per_fft_operation)) continue;
     text += fmt::format(
         "{}layer '{}': with modes {} of {} points its transforms, which are products, take {:.1f} times the "
         "operations of FFTs; those would probably be faster, and fewer modes are",

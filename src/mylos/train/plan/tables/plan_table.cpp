@@ -69,7 +69,7 @@ std::string totals(const MemoryPlan& plan) {
   row("peak of a rank", bytes(plan.rank_bytes()));
   row("budget of a rank", bytes(plan.budget));
   if (!memory_is_host) row("device libraries, besides", bytes(device_library_reserve));
-  const auto on_node = static_cast<std::size_t>(statement.place.ranks_on_node);
+  const auto on_node = static_cast<std::size_t>(statement.processes.ranks_on_node);
   row(fmt::format("peak of a node ({} rank{})", on_node, on_node == 1 ? "" : "s"),
       bytes(on_node * plan.rank_bytes()));
   if (const std::size_t saved = statement.saved_by_shards; saved > 0)

@@ -16,7 +16,6 @@ namespace mylos {
 [[nodiscard]] std::string plan_picture(const std::vector<std::string>& stages, const MemoryPlan& plan);
 
 /// Returns the GEMMs of a rank's step, with the engine of each. Equal GEMMs of several layers share a line.
-[[nodiscard]] std::string products_table(const std::vector<std::string>& stages,
-                                         const MemoryProblem& problem);
+[[nodiscard]] std::string gemms_table(const std::vector<std::string>& stages, const MemoryProblem& problem);
 
 }  // namespace mylos

@@ -26,7 +26,7 @@ void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, con
   every_ = deck.run.evaluate_every;
   for (const DataPart part : evaluated_parts(&data)) {
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
-    if (!SamplePictures::are_of(chain)) continue;
+    if (!SamplePictures::supports(chain)) continue;
     const auto arrays = data.arrays(part);
     parts_.back().chosen =
         std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part), normalizer,
@@ -74,7 +74,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
                                         position.step, name_of(part.part), part.last));
     row.part = part.part;
     row.loss = found.loss;
-    if (found.judged != Judged::targets) row.accuracy = found.accuracy;
+    if (found.kind != EvaluationKind::targets) row.accuracy = found.accuracy;
     row.measured = found.measured;
     if (has_measure(measures_, Measure::confusion)) part.confusion = std::move(found.classes);
     if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();
@@ -92,7 +92,7 @@ bool RunEvaluations::record(const Quiesced& quiet, RunContext& run, std::vector<
     row.elapsed_s = run.clock.elapsed_s();
   }
   run.ranks(quiet).broadcast(rows.data(), rows.size() * sizeof(EvaluationRow), 0);
-  const bool is_best = log_.judge(rows);
+  const bool is_best = log_.update_best(rows);
   if (stopped_early(run.position)) {
     run.log.record(
         {static_cast<std::uint64_t>(run.position.step), "early_stop", "patience", "", describe_early_stop()});

@@ -1,0 +1,32 @@
+#include "mylos/inference/uncertainty/evaluated_rows.hpp"
+
+#include <cmath>
+
+namespace mylos {
+
+TargetShape target_shape(const Chain& chain) {
+  TargetShape shape{.has_deviations = chain.has_deviations()};
+  if (!chain.grids.empty() && chain.grids.back().points() > 1) shape.points = chain.grids.back().points();
+  shape.channels = chain.outputs() / shape.points;
+  return shape;
+}
+
+EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
+                                  std::span<const float> outputs, std::span<const float> deviations,
+                                  std::span<const float> targets) {
+  EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}};
+  const auto row = static_cast<std::size_t>(shape.row());
+  const auto in_units_of_targets = [&](double value, std::size_t i) {
+    return scaling.identity() ? value : value / scaling.scale[i % row];
+  };
+  rows.errors.reserve(targets.size());
+  rows.deviations.reserve(deviations.size());
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    rows.errors.push_back(
+        in_units_of_targets(static_cast<double>(outputs[i]) - static_cast<double>(targets[i]), i));
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    rows.deviations.push_back(in_units_of_targets(deviations[i], i));
+  return rows;
+}
+
+}  // namespace mylos

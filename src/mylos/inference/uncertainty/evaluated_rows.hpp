@@ -1,0 +1,36 @@
+// EvaluatedRows: predictions of samples whose targets are known, in the units of the targets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/model/chain/chain.hpp"
+
+namespace mylos {
+
+/// What a row of a network's predictions consists of: [points, channels].
+struct TargetShape {
+  std::int64_t points = 1;    // of a field
+  std::int64_t channels = 1;  // targets of a sample, or channels of a field
+  bool has_deviations = false;
+
+  [[nodiscard]] std::int64_t row() const { return points * channels; }
+};
+[[nodiscard]] TargetShape target_shape(const Chain& chain);
+
+struct EvaluatedRows {
+  TargetShape shape;
+  std::vector<double> errors;      // mean - target
+  std::vector<double> deviations;  // predicted standard deviations; empty if the network predicts none
+};
+
+/// Returns rows of a regression from what the network computed, in the units of training, and the targets of
+/// the same samples in these units. `deviations`: empty if the network predicts none.
+[[nodiscard]] EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
+                                                std::span<const float> outputs,
+                                                std::span<const float> deviations,
+                                                std::span<const float> targets);
+
+}  // namespace mylos
