@@ -10,7 +10,6 @@ or with the first step if that takes twice as long. Alone, the result is the med
   perf/busy_study.py --networks mlp --types fp32 --variable GOMP_SPINCOUNT=3000
 """
 
-import argparse
 import functools
 import os
 import pathlib
@@ -24,7 +23,10 @@ import time
 import h5py
 import numpy
 
-import turns
+from harness import options, programs, rounds, tables
+from harness.measurements import met
+from harness.runs import rows_of
+from harness.steps import TYPES
 
 BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
 # The longest time to the end of the first step.
@@ -75,14 +77,12 @@ def busy_processes(count):
     return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
 
 
-def ends_of_steps(history):
-    """The end times of all steps so far, in seconds since the first step began."""
+def ends_of_steps(run):
+    """The end times of all steps so far, in seconds since the first step began. The last line may be incomplete."""
     try:
-        names, *rows = [line.split(",") for line in history.read_text().splitlines()]
+        return [float(row["elapsed_s"]) for row in rows_of(run) if None not in row.values()]
     except (OSError, ValueError):
         return []
-    column = names.index("elapsed_s")
-    return [float(row[column]) for row in rows if len(row) == len(names)]
 
 
 def turn(command, folder, deck, is_busy, arguments):
@@ -98,7 +98,7 @@ def turn(command, folder, deck, is_busy, arguments):
                 if run.poll() is not None or time.monotonic() - began > MAX_S + arguments.seconds:
                     raise SystemExit(f"{command} on {deck}: code {run.poll()}\n{run.stderr.read() if run.poll() is not None else ''}")
                 time.sleep(0.05)
-                ends = ends_of_steps(folder / "run/history.csv")
+                ends = ends_of_steps(folder / "run")
         finally:
             for process in [run, *others]:
                 process.kill()
@@ -108,20 +108,10 @@ def turn(command, folder, deck, is_busy, arguments):
 
 
 def environment(arguments):
-    result = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), OMP_PROC_BIND="false")
-    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
+    result = programs.environment(arguments.threads)
+    for name in ("GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
         result.pop(name, None)
     return result | dict(setting.split("=", 1) for setting in arguments.variable)
-
-
-def measure(jobs, rounds):
-    """{job: [milliseconds of each round]}"""
-    results = {name: [] for name in jobs}
-    for number in range(rounds):
-        for name in list(jobs)[:: 1 if number % 2 == 0 else -1]:
-            results[name].append(jobs[name]())
-            print(f"round {number + 1}: {' '.join(name)} {results[name][-1]:.1f} ms", flush=True)
-    return results
 
 
 def print_table(results, arguments):
@@ -132,7 +122,7 @@ def print_table(results, arguments):
     columns = [f"{who}, {load}" for who in whose for load in arguments.loads]
     columns += [f"{who}, busy / alone" for who in whose if both]
     columns += [f"{load}, new / old" for load in arguments.loads if arguments.older]
-    print("\nms per step\n\n| network | type | " + " | ".join(columns) + " |\n" + "|---" * (2 + len(columns)) + "|")
+    print("\nms per step\n\n" + tables.head(["network", "type", *columns]))
     worst = {}
     for network in arguments.networks:
         for kind in arguments.types:
@@ -142,19 +132,19 @@ def print_table(results, arguments):
             for name, ratio in ratios.items():
                 worst[name] = max(ratio, worst.get(name, 0))
             cells = [f"{value:.1f}" for value in at.values()] + [f"{ratio:.3f}" for ratio in ratios.values()]
-            print(f"| {network} | {kind} | " + " | ".join(cells) + " |")
+            print(tables.row([network, kind, *cells]))
     print()
     for name, bar in BARS.items():
         if name in worst:
-            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {'met' if worst[name] <= bar else 'MISSED'}")
+            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {met(worst[name] <= bar)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
+    parser = options.parser_of(__doc__)
+    parser.add_argument("--command", type=pathlib.Path, default=programs.MYLOS)
     parser.add_argument("--older", type=pathlib.Path, help="the command of an older build")
     parser.add_argument("--networks", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--types", nargs="+", choices=["fp32", "bf16", "fp16"], default=["fp32", "bf16", "fp16"])
+    parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
     parser.add_argument("--loads", nargs="+", choices=["alone", "busy"], default=["alone", "busy"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="number of busy processes")
@@ -164,15 +154,13 @@ def main():
     arguments = parser.parse_args()
     commands = {"new": arguments.command.resolve()} | ({"old": arguments.older.resolve()} if arguments.older else {})
     for command in commands.values():
-        if not command.exists():
-            parser.error(f"{command} does not exist")
-    turns.print_machine("Steps alone and busy", argparse.Namespace(threads=arguments.threads, instructions=None))
+        options.require_program(parser, command, "build the target mylos, or name another command")
+    options.print_machine("Steps alone and busy", arguments.threads)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_data(folder)
-        subprocess.run([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder, check=True,
-                       stdout=subprocess.DEVNULL)
+        programs.finished([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder)
         jobs = {}
         for network in arguments.networks:
             batch, data, shape, model = MODELS[network]
@@ -182,7 +170,8 @@ def main():
                 for load in arguments.loads:
                     for who, command in commands.items():
                         jobs[network, kind, who, load] = functools.partial(turn, command, folder, deck, load == "busy", arguments)
-        results = measure(jobs, arguments.rounds)
+        results = rounds.interleaved(arguments.rounds, jobs, after_turn=lambda number, name, milliseconds: print(
+            f"round {number}: {' '.join(name)} {milliseconds:.1f} ms", flush=True))
     print_table(results, arguments)
     print(f"\n{time.monotonic() - began:.0f} s; load at the end {os.getloadavg()[0]:.1f}")
 

@@ -7,14 +7,17 @@ Networks: shared memory, and TCP between two network namespaces whose link `tc` 
 
 usage: perf/overlap_study.py --older OLDER_GPT_BENCH [--network shared|tcp] [--rate 1gbit] [--batches 4 16] [--buckets 2048]
 """
-import argparse
 import contextlib
 import pathlib
 import statistics
 import subprocess
 import tempfile
 
-from turns import Program, Quiet, add_options, in_turns, print_machine, ratios, spread
+from harness import options
+from harness.measurements import ratios, spread
+from harness.programs import on_ranks, start
+from harness.rounds import Quiet, measured
+from harness.steps import TYPES
 
 RANKS = 2
 NAMESPACES = "mylos-rank-0", "mylos-rank-1"
@@ -54,24 +57,20 @@ def limited_link(rate):
 
 def two_ranks(bench, network, folder):
     """The command that starts the ranks in them."""
-    mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)]
     if network == "shared":
-        return [*mpirun, bench, "medium"]
+        return [*on_ranks(RANKS), bench, "medium"]
     wrapper = pathlib.Path(folder, "in_own_namespace")
     wrapper.write_text(IN_OWN_NAMESPACE, encoding="utf-8")
     wrapper.chmod(0o755)
     over_link = ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", f"{SUBNET}.0/24",
                  "--mca", "oob_tcp_if_include", f"{SUBNET}.0/24"]
     found_by = ["env", "PMIX_MCA_ptl_tcp_if_include=link0", "PMIX_MCA_ptl_tcp_remote_connections=1"]
-    return ["ip", "netns", "exec", NAMESPACES[0], *found_by, *mpirun, *over_link, wrapper, bench, "medium"]
+    return ["ip", "netns", "exec", NAMESPACES[0], *found_by, *on_ranks(RANKS), *over_link, wrapper, bench, "medium"]
 
 
 def measure(arguments, folder, quiet):
-    def start(bench):
-        return Program(two_ranks(bench, arguments.network, folder), arguments, RANKS)
-
-    newer, older = start(arguments.bench), start(arguments.older)
-    one = Program([arguments.bench, "medium"], arguments)
+    newer, older = (start(two_ranks(bench, arguments.network, folder), arguments, RANKS) for bench in (arguments.bench, arguments.older))
+    one = start([arguments.bench, "medium"], arguments)
     for batch in arguments.batches:
         for bucket in arguments.buckets:
             name = f"{arguments.type}-batch-{batch}-bucket-{bucket}"
@@ -83,7 +82,7 @@ def measure(arguments, folder, quiet):
             for job in jobs.values():
                 job()  # what is made at the first step
             print(f"\n{batch} samples, buckets of {bucket} KiB")
-            report(in_turns(arguments.rounds, jobs, quiet))
+            report(measured(arguments.rounds, jobs, quiet))
     for program in newer, older, one:
         program.close()
 
@@ -100,18 +99,19 @@ def report(times):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "gpt_bench", steps=5)
+    parser = options.parser_of(__doc__)
+    options.add_options(parser, "gpt_bench", steps=5)
     parser.add_argument("--older", type=pathlib.Path, required=True, help="the same program of an older build")
     parser.add_argument("--network", choices=("shared", "tcp"), default="shared")
     parser.add_argument("--rate", default="1gbit", help="rate of the link in each direction, in tc's units")
-    parser.add_argument("--type", choices=("fp32", "bf16", "fp16"), default="bf16")
+    parser.add_argument("--type", choices=TYPES, default="bf16")
     parser.add_argument("--batches", type=int, nargs="+", default=[4, 16], help="samples of a step over both ranks")
     parser.add_argument("--buckets", type=int, nargs="+", default=[2048], help="KiB of gradients per bucket")
     parser.add_argument("--rounds", type=int, default=9)
     arguments = parser.parse_args()
     quiet = Quiet(arguments.patience)
-    print_machine(f"Two ranks, {arguments.network}" + (f" at {arguments.rate}" if arguments.network == "tcp" else ""), arguments)
+    options.print_machine(f"Two ranks, {arguments.network}" + (f" at {arguments.rate}" if arguments.network == "tcp" else ""),
+                          arguments.threads, arguments.instructions)
     with tempfile.TemporaryDirectory() as folder:
         with limited_link(arguments.rate) if arguments.network == "tcp" else contextlib.nullcontext():
             measure(arguments, folder, quiet)

@@ -1,11 +1,13 @@
 """Common parts of the PyTorch programs, which execute commands like Mylos' step programs."""
 
+import argparse
 import statistics
 import sys
 import tempfile
 import time
 
-from torch import distributed, multiprocessing
+import torch
+from torch import distributed, multiprocessing, nn
 
 
 # A variant is skipped if its first step takes this multiple of the shortest first step, and at least this time: without
@@ -13,10 +15,58 @@ from torch import distributed, multiprocessing
 HOPELESS, HOPELESS_MS = 20, 5e3
 
 
-def milliseconds(step):
-    start = time.perf_counter()
+def parser_of(description):
+    """The options of every program: its threads."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
+    return parser
+
+
+def add_compile_option(parser):
+    parser.add_argument("--no-compile", action="store_true")
+
+
+def with_compiled(names, arguments):
+    """The variants and, unless --no-compile excludes them, each as torch.compile makes it."""
+    return [*names, *([] if arguments.no_compile else [f"{name}-compiled" for name in names])]
+
+
+def training_step(name, model, loss_of_outputs, inputs, optimizers, clip_norm=0.0):
+    """One training step of a variant on the CPU, as a function without arguments. NAME: bf16-autocast... computes by
+    torch.autocast, ...-compiled by torch.compile."""
+    def loss_of(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=name.startswith("bf16-autocast")):
+            return loss_of_outputs(model(x))
+
+    if name.endswith("-compiled"):
+        loss_of = torch.compile(loss_of)
+
+    def step():
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss_of(inputs).backward()
+        if clip_norm:
+            nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+        for optimizer in optimizers:
+            optimizer.step()
+
+    return step
+
+
+def gentle_adamw(parameters, **form):
+    """The same low learning rate as for Mylos: thousands of steps on one batch must not overfit."""
+    return torch.optim.AdamW(parameters, lr=1e-7, weight_decay=0.01, **form)
+
+
+def milliseconds(step, clock=time.perf_counter):
+    start = clock()
     step()
-    return (time.perf_counter() - start) * 1e3
+    return (clock() - start) * 1e3
+
+
+def answer(text):
+    """Answers a command: a line, and an empty one."""
+    print(f"{text}\n", flush=True)
 
 
 def of_first_process(value):
@@ -61,7 +111,7 @@ def serve(names, build, lines=sys.stdin, speaks=True):
             steps[name]()
         median = statistics.median(milliseconds(steps[name]) for _ in range(int(count)))
         if speaks:
-            print(f"{median:.3f}\n", flush=True)
+            answer(f"{median:.3f}")
 
 
 def lines_of_first_process(rank, ranks):

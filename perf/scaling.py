@@ -16,8 +16,8 @@ import pathlib
 import shlex
 import sys
 
-import turns
-from scaling_study import collectives, machine, model, plan_bytes, plots, predictions, runs, table
+from harness import machine, options, programs
+from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table
 from scaling_study.table import Trouble
 
 
@@ -50,8 +50,7 @@ def wire(text):
 
 
 def run_command(arguments):
-    turns.print_machine(f"{arguments.deck}, {machine.processor()}", argparse.Namespace(
-        threads=",".join(map(str, arguments.threads)), instructions=None))
+    options.print_machine(f"{arguments.deck}, {machine.processor()}", ",".join(map(str, arguments.threads)))
     runs.Study(arguments).measure()
 
 
@@ -118,10 +117,10 @@ def model_command(arguments):
 
 
 def parser():
-    whole = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    whole = options.parser_of(__doc__)
     commands = whole.add_subparsers(required=True)
     fastest = "take the fastest round of each in place of the median: for a machine that others use"
-    mylos = str(turns.ROOT / "build" / "host" / "bin" / "mylos")
+    mylos = str(programs.MYLOS)
 
     run = commands.add_parser("run", help="measure, and append to a table")
     run.add_argument("deck", type=pathlib.Path)

@@ -10,10 +10,8 @@ relative to the largest output, beside that of PyTorch's own float. Needs a buil
 bin/gpt_logits).
 """
 
-import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -21,10 +19,13 @@ import numpy
 import torch
 from torch import nn
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from harness import options
+from harness.programs import ROOT, output_of
+from harness.results import store
+from harness.rounds import Quiet
+
 sys.path.append(str(ROOT / "tests/apps"))
-import safetensors_file
-import turns
+import safetensors_file  # noqa: E402: the path is set first
 
 HEAD = """[run]
 name = "net"
@@ -246,13 +247,6 @@ def draw(network):
     return network.eval()
 
 
-def must(folder, *line):
-    result = subprocess.run(list(map(str, line)), cwd=folder, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, line))}: {result.stdout}{result.stderr}")
-    return result.stdout
-
-
 def as_double(network):
     for module in network.modules():
         for table in (module._parameters, module._buffers):
@@ -269,17 +263,17 @@ def compare(name, made, text, shape, build, folder):
     state = {key: value.detach().clone() for key, value in state.items() if torch.is_tensor(value)}
     safetensors_file.write(folder / "net.safetensors", {key: state[key].numpy() for key in sorted(state)}, order=state)
     (folder / "deck.toml").write_text(text, encoding="utf-8")
-    said = must(folder, build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml")
+    said = output_of([build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml"], cwd=folder)
     with torch.no_grad():
         if shape:
             x = torch.randn(5, *shape)
             samples = x.movedim(-1, 1) if len(shape) > 1 else x
             x.numpy().tofile(folder / "x.bin")
-            must(folder, build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin")
+            output_of([build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin"], cwd=folder)
         else:
             samples = torch.randint(0, 101, (2, 20))
             samples.numpy().astype(numpy.int32).tofile(folder / "x.bin")
-            must(folder, build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin")
+            output_of([build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin"], cwd=folder)
         single = network(samples)
         exact = as_double(network)(samples.double() if shape else samples)
     channels_last = (lambda y: y.movedim(1, -1)) if shape and exact.ndim > 2 else (lambda y: y)
@@ -291,12 +285,12 @@ def compare(name, made, text, shape, build, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.parser_of(__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/host")
     parser.add_argument("--networks", nargs="+", choices=networks(), default=list(networks()))
     parser.add_argument("--bar", type=float, default=1e-6)
     parser.add_argument("--tables", action="store_true", help="print what mylos convert says")
-    turns.add_json_option(parser)
+    options.add_json_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     failed, errors = [], {}
@@ -309,7 +303,7 @@ def main():
         print(f"{name:12}  {error:.2e} of the largest output (PyTorch's own float: {of_pytorch:.2e})", flush=True)
         if not error <= arguments.bar:
             failed.append(name)
-    turns.store(arguments.json, errors, turns.Quiet(0), "of the largest output")
+    store(arguments.json, errors, Quiet(0), "of the largest output")
     sys.exit(f"above {arguments.bar:g}: {', '.join(failed)}" if failed else 0)
 
 

@@ -29,7 +29,7 @@ CODE = (".cpp", ".hpp", ".c", ".h", ".f90")
 ALSO_READ = {
     "bindings.": ("include/mylos", "src/mylos/api", "cmake"), "bindings.tutorial.": ("docs/tutorials", "inputs"),
     "docs.": ("docs", "README.md", "include/mylos"),
-    "scripts.": ("scripts", "packaging"),
+    "scripts.": ("scripts", "packaging", "perf/harness"),
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
     "format": ("include", "src", "apps", "tests", "perf"), "links": ("docs", "README.md"),
     "perf.": ("perf",), "reacting.": ("apps/reacting",),

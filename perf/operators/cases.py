@@ -2,12 +2,10 @@
 
 Each training writes its predictions to the case's folder; those of earlier calls with the same settings are used again.
 """
-import argparse
 import dataclasses
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import time
 
@@ -16,10 +14,10 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-import turns
+from harness import options, programs  # noqa: E402: the path is set first
 
 EPSILONS = {"adamw": 1e-6, "adam": 1e-8}  # the defaults of neuraloperator's AdamW and PyTorch's Adam
-GENERATORS = turns.ROOT / "inputs/data"
+GENERATORS = programs.ROOT / "inputs/data"
 DECK = """[run]
 name = "{name}"
 steps = {steps}
@@ -120,11 +118,7 @@ def samples_of(case, data):
 
 def run(line, folder, threads):
     """What the program prints; one that fails ends this one."""
-    environment = turns.environment(threads) | {"WANDB_MODE": "disabled"}
-    result = subprocess.run(list(map(str, line)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SystemExit(f"{line[0]} ended with code {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
-    return result.stdout
+    return programs.output_of(line, cwd=folder, env=programs.environment(threads) | {"WANDB_MODE": "disabled"})
 
 
 def train(deck, folder, stem, arguments):
@@ -216,9 +210,9 @@ def anchor_result(case, data, seed, arguments):
 
 def basic_parser(description, *, seeds):
     """The options of every script."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.parser_of(description)
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=turns.ROOT / "build/host", help="the build whose bin/mylos trains")
+    add("--build", type=pathlib.Path, default=programs.ROOT / "build/host", help="the build whose bin/mylos trains")
     add("--seeds", type=int, default=seeds, help="trainings of each")
     add("--threads", type=int, default=2)
     add("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"), help="for data, runs and predictions")
@@ -243,12 +237,11 @@ def folder_of(arguments, name):
     return folder
 
 
-def generate(generator, path, *options):
+def generate(generator, path, *settings):
     """A file of pairs by a program of inputs/data, unless it exists. Settings belong in its name or folder."""
     if not path.exists():
         partial = path.with_suffix(".partial")
-        subprocess.run(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *map(str, options)], check=True,
-                       stdout=subprocess.DEVNULL)
+        programs.finished(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *settings])
         partial.rename(path)
     return path
 

@@ -7,7 +7,6 @@ last tenth of the steps, and the head stays in float. Bytes are those of `mylos 
 resident memories of two runs that differ in data.micro_batch alone; without float layers, and beside it with a float head, whose
 input and its gradient are then held a second time, as floats.
 """
-import csv
 import itertools
 import json
 
@@ -15,6 +14,8 @@ import h5py
 import numpy
 
 import cases
+from harness.measurements import met
+from harness.runs import rows_of
 
 FREE_SKIPS = 50  # steps in which the scaler searches for its scale
 WAVES = 4
@@ -97,8 +98,7 @@ class Runs:
     def losses(self, compute, seed):
         """The mean loss of the last tenth of the steps, the skipped steps, and those among them after the first."""
         run = self.train(self.deck(compute, cases.rules_of(compute), seed, self.arguments.steps))
-        with open(run / "history.csv", newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of(run)
         last = [float(row["loss"]) for row in rows[-len(rows) // 10:]]
         skipped = [int(row["step"]) for row in rows if int(row["overflow"])]
         return sum(last) / len(last), len(skipped), sum(step > FREE_SKIPS for step in skipped)
@@ -123,7 +123,7 @@ def print_losses(runs, arguments):
         expected, _, _ = runs.losses("fp32", seed)
         for compute in ("fp16", "bf16"):
             loss, skipped, late = runs.losses(compute, seed)
-            verdict = "" if compute == "bf16" else "   met" if late == 0 and abs(loss / expected - 1) <= 0.01 else "   MISSED"
+            verdict = "" if compute == "bf16" else f"   {met(late == 0 and abs(loss / expected - 1) <= 0.01)}"
             print(f"  seed {seed} {compute}: loss {loss:.5f}, {loss / expected:.4f} of float's {expected:.5f}; "
                   f"{skipped} steps skipped, {late} of them after step {FREE_SKIPS}{verdict}", flush=True)
 
@@ -134,7 +134,7 @@ def print_bytes(runs):
         print(f"  activations by {what}: fp32 {of_float / 2**20:.1f} MiB", flush=True)
         for name, rules in (("bf16", ""), ("bf16, float head", cases.rules_of("bf16"))):
             size = measure("bf16", rules)
-            verdict = "" if rules else f"   bar 0.55: {'met' if size <= 0.55 * of_float else 'MISSED'}"
+            verdict = "" if rules else f"   bar 0.55: {met(size <= 0.55 * of_float)}"
             print(f"    {name}: {size / 2**20:.1f} MiB, {size / of_float:.3f} of it{verdict}", flush=True)
 
 

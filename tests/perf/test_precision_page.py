@@ -81,7 +81,7 @@ def check_words():
     assert configurations.recomputing("recompute", memory, {"float": [10, 10], "recompute": [12, 13]}) == "1.12, 1.25 (1.20–1.30)"
     assert configurations.recomputing("mixed", memory, {}) == "–"
     assert page.verdict(0.5, 0.55) == "bar 0.55: met" and page.verdict(0.56, 0.55) == "bar 0.55: missed"
-    assert re.search(r", 2 threads; \d{4}-\d\d-\d\d, ", page.machine(None, 2, REPOSITORY))
+    assert re.search(r", 2 threads; \d{4}-\d\d-\d\d, ", page.machine(None, 2))
 
 
 def check_errors_of_products(programs):
