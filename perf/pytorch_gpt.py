@@ -18,7 +18,6 @@ NAME is type-attention[-ddp][-compiled], everything with the fused AdamW:
                                 one, the loss read in every step, 20 + 20 batches evaluated every 250 steps
 """
 
-import argparse
 import contextlib
 import dataclasses
 import math
@@ -28,7 +27,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pytorch_program import lines_of_first_process, processes, serve
+from pytorch_program import add_compile_option, lines_of_first_process, parser_of, processes, serve, with_compiled
 
 TYPES = ("fp32", "bf16-products", "bf16-autocast", "bf16-pure")
 NAMES = [f"{of_type}-{attention}" for of_type in TYPES for attention in ("fused", "plain")]
@@ -232,21 +231,18 @@ def answer(rank, arguments):
     shape = SHAPES[arguments.shape]
     shape.batch = arguments.batch or shape.batch
     names = [name + "-ddp" for name in NAMES] if arguments.ranks > 1 else NAMES
-    if not arguments.no_compile:
-        names = names + [name + "-compiled" for name in names]
-    serve(names, lambda name: step_on_one_batch(name, shape, arguments.ranks),
+    serve(with_compiled(names, arguments), lambda name: step_on_one_batch(name, shape, arguments.ranks),
           lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
+    parser = parser_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     steps = commands.add_parser("steps")
     steps.add_argument("shape", choices=SHAPES)
     steps.add_argument("--ranks", type=int, default=1)
     steps.add_argument("--batch", type=int, help="samples of a step, over all processes")
-    steps.add_argument("--no-compile", action="store_true")
+    add_compile_option(steps)
     training = commands.add_parser("run")
     training.add_argument("name")
     training.add_argument("text")
