@@ -23,10 +23,9 @@ import time
 import h5py
 import numpy
 
-from harness import options, programs, rounds, tables
-from harness.measurements import met
+import harness
+from harness import tables
 from harness.runs import rows_of
-from harness.steps import TYPES
 
 BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
 # The longest time to the end of the first step.
@@ -108,7 +107,7 @@ def turn(command, folder, deck, is_busy, arguments):
 
 
 def environment(arguments):
-    result = programs.environment(arguments.threads)
+    result = harness.environment(arguments.threads)
     for name in ("GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
         result.pop(name, None)
     return result | dict(setting.split("=", 1) for setting in arguments.variable)
@@ -136,15 +135,15 @@ def print_table(results, arguments):
     print()
     for name, bar in BARS.items():
         if name in worst:
-            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {met(worst[name] <= bar)}")
+            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {harness.met(worst[name] <= bar)}")
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    parser.add_argument("--command", type=pathlib.Path, default=programs.MYLOS)
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--command", type=pathlib.Path, default=harness.MYLOS)
     parser.add_argument("--older", type=pathlib.Path, help="the command of an older build")
     parser.add_argument("--networks", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
+    parser.add_argument("--types", nargs="+", choices=harness.TYPES, default=harness.TYPES)
     parser.add_argument("--loads", nargs="+", choices=["alone", "busy"], default=["alone", "busy"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="number of busy processes")
@@ -154,13 +153,13 @@ def main():
     arguments = parser.parse_args()
     commands = {"new": arguments.command.resolve()} | ({"old": arguments.older.resolve()} if arguments.older else {})
     for command in commands.values():
-        options.require_program(parser, command, "build the target mylos, or name another command")
-    options.print_machine("Steps alone and busy", arguments.threads)
+        harness.require_program(parser, command, "build the target mylos, or name another command")
+    harness.print_machine("Steps alone and busy", arguments.threads)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_data(folder)
-        programs.finished([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder)
+        harness.finished([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder)
         jobs = {}
         for network in arguments.networks:
             batch, data, shape, model = MODELS[network]
@@ -170,7 +169,7 @@ def main():
                 for load in arguments.loads:
                     for who, command in commands.items():
                         jobs[network, kind, who, load] = functools.partial(turn, command, folder, deck, load == "busy", arguments)
-        results = rounds.interleaved(arguments.rounds, jobs, after_turn=lambda number, name, milliseconds: print(
+        results = harness.interleaved(arguments.rounds, jobs, after_turn=lambda number, name, milliseconds: print(
             f"round {number}: {' '.join(name)} {milliseconds:.1f} ms", flush=True))
     print_table(results, arguments)
     print(f"\n{time.monotonic() - began:.0f} s; load at the end {os.getloadavg()[0]:.1f}")

@@ -20,11 +20,10 @@ import pathlib
 import random
 import tempfile
 
-from harness import options, programs, results, rounds
-from harness.measurements import best_of, ratios, spread
+import harness
 from harness.runs import idx_bytes
 
-PERF = programs.ROOT / "perf"
+PERF = harness.ROOT / "perf"
 DECK = """[run]
 name = "call"
 steps = 1
@@ -45,7 +44,7 @@ NETWORKS = {"tiny": (1, 1, 'type = "mlp"\nhidden = [8]\nactivation = "relu"\nlos
 
 def must(folder, *command):
     """Runs a command in the folder; ends the comparison if it fails."""
-    programs.finished(command, cwd=folder, env=programs.environment(1))
+    harness.finished(command, cwd=folder, env=harness.environment(1))
 
 
 def write_table(path, features, outputs, source):
@@ -110,17 +109,17 @@ def compare(network, arguments, quiet, folder):
         peer, command, forms = "FTorch", ftorch_command(folder, network, arguments), ("",)
     else:
         peer, command, forms = "ONNX Runtime", onnxruntime_command(folder, network, arguments), ("", "-bound")
-    mylos = programs.start([arguments.bench, folder / "model.h5", folder / "inputs.bin"], arguments)
-    theirs = programs.start(command, arguments)
+    mylos = harness.start([arguments.bench, folder / "model.h5", folder / "inputs.bin"], arguments)
+    theirs = harness.start(command, arguments)
     difference = largest_difference(outputs_of(mylos, most, folder / "ours.bin"), outputs_of(theirs, most, folder / "theirs.bin"))
     print(f"{network}: outputs differ by {difference:.1e} of the largest", flush=True)
     found = {f"{network} outputs": {"Mylos": [difference]}}
     for samples in arguments.samples:
         jobs = {"Mylos": lambda: mylos.number(f"step {samples} {arguments.steps}")}
         jobs |= {f"{peer}{form}": lambda form=form: theirs.number(f"step {samples}{form} {arguments.steps}") for form in forms}
-        times = rounds.measured(arguments.rounds, jobs, quiet)
-        best = best_of(times, [name for name in times if name != "Mylos"])
-        print(f"  {network}, samples: {samples}   Mylos / {best} {spread(ratios(times['Mylos'], times[best]))}", flush=True)
+        times = harness.measured(arguments.rounds, jobs, quiet)
+        best = harness.best_of(times, [name for name in times if name != "Mylos"])
+        print(f"  {network}, samples: {samples}   Mylos / {best} {harness.spread(harness.ratios(times['Mylos'], times[best]))}", flush=True)
         found[f"{network} {samples}"] = times
     mylos.close()
     theirs.close()
@@ -128,29 +127,29 @@ def compare(network, arguments, quiet, folder):
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    options.add_options(parser, "call_bench", 5)
-    options.add_python_option(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "call_bench", 5)
+    harness.add_python_option(parser)
     parser.set_defaults(threads=1)
     parser.add_argument("--rounds", type=int, default=5)
-    options.add_mylos_option(parser)
+    harness.add_mylos_option(parser)
     parser.add_argument("--network", nargs="+", choices=NETWORKS, help="default: all, with --ftorch tiny and mlp")
     parser.add_argument("--samples", nargs="+", type=int, default=[1, 16, 256], help="numbers of samples of a call")
     parser.add_argument("--ftorch", type=pathlib.Path, metavar="PREFIX", help="where FTorch is installed")
-    arguments = options.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.instructions:
         parser.error("--instructions limits neither call_bench nor ONNX Runtime")
     networks = arguments.network or [name for name in NETWORKS if name != "resnet" or not arguments.ftorch]
     if arguments.ftorch and "resnet" in networks:
         parser.error("torchscript_of.py knows MLPs alone: --ftorch does not go with --network resnet")
-    options.print_machine("Calls of networks in float", arguments.threads)
-    quiet = rounds.Quiet(arguments.patience)
+    harness.print_machine("Calls of networks in float", arguments.threads)
+    quiet = harness.Quiet(arguments.patience)
     found = {}
     for network in networks:
         with tempfile.TemporaryDirectory() as folder:
             found |= compare(network, arguments, quiet, pathlib.Path(folder))
     quiet.report()
-    results.store(arguments.json, found, quiet)
+    harness.store(arguments.json, found, quiet)
 
 
 if __name__ == "__main__":

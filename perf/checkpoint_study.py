@@ -17,8 +17,7 @@ import statistics
 import tempfile
 import time
 
-from harness import options, programs, rounds
-from harness.measurements import met, print_ratio, spread
+import harness
 from harness.runs import rows_of
 
 BARS = {100: 1.04, 500: 1.01}
@@ -28,10 +27,10 @@ LARGE_BAR = 0.5  # of dd's speed
 
 
 def run(arguments, folder, *overrides):
-    line = [arguments.mylos, "train", programs.ROOT / "inputs" / "fashion_mlp.toml",
+    line = [arguments.mylos, "train", harness.ROOT / "inputs" / "fashion_mlp.toml",
             f"data.train={arguments.data / 'fashion_train.h5'}", f"data.test={arguments.data / 'fashion_test.h5'}",
             f"run.folder={folder}", "run.log_every=100", "run.evaluate_every=1000000", *overrides]
-    return programs.output_of(line, env=programs.environment(arguments.threads))
+    return harness.output_of(line, env=harness.environment(arguments.threads))
 
 
 def seconds_of_1000_steps(arguments, every, first, stalled):
@@ -45,20 +44,20 @@ def seconds_of_1000_steps(arguments, every, first, stalled):
 
 
 def measure_cost(arguments):
-    quiet = rounds.Quiet(arguments.patience)
+    quiet = harness.Quiet(arguments.patience)
     for every, bar in BARS.items():
         stalled = []
-        times = rounds.measured(arguments.rounds, {
+        times = harness.measured(arguments.rounds, {
             "with": lambda every=every, stalled=stalled: seconds_of_1000_steps(arguments, every, every, stalled),
             "without": lambda every=every: seconds_of_1000_steps(arguments, 0, every, [])}, quiet, "s")
-        print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
+        harness.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
         print(f"  stalled, % of the run's time: {min(stalled):.2f} .. {max(stalled):.2f}   bar {STALLED_BAR}")
 
 
 def dd(folder, mebibytes):
     target = pathlib.Path(folder) / "dd"
     start = time.monotonic()
-    programs.finished(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={mebibytes // 4}", "conv=fsync"])
+    harness.finished(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={mebibytes // 4}", "conv=fsync"])
     seconds = time.monotonic() - start
     target.unlink()
     return mebibytes / seconds
@@ -77,16 +76,16 @@ def measure_speed(arguments):
         shares.append(ours / theirs)
         print(f"turn {turn}: {size:.0f} MiB at {ours:.0f} MiB/s, dd at {theirs:.0f} MiB/s", flush=True)
     is_met = statistics.median(shares) >= LARGE_BAR
-    print(f"  {'speed of a large checkpoint / dd with fsync':48} {spread(shares)}   bar {LARGE_BAR}: {met(is_met)}")
+    print(f"  {'speed of a large checkpoint / dd with fsync':48} {harness.spread(shares)}   bar {LARGE_BAR}: {harness.met(is_met)}")
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    options.add_mylos_option(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_mylos_option(parser)
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--disk", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
-    options.add_turn_options(parser, patience_s=1)
+    harness.add_turn_options(parser, patience_s=1)
     arguments = parser.parse_args()
     arguments.disk = arguments.disk or arguments.data
     measure_cost(arguments)

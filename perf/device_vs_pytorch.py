@@ -14,13 +14,10 @@ import statistics
 import tempfile
 import tomllib
 
-from harness import options, runs
-from harness.measurements import ratios, spread
-from harness.programs import ROOT, ProgramFailed, Server, finished, last_lines
-from harness.results import store
-from harness.rounds import Quiet, interleaved
+import harness
+from harness import runs
 
-PEER = ROOT / "perf/pytorch_device.py"
+PEER = harness.ROOT / "perf/pytorch_device.py"
 
 
 class NoStep(Exception):
@@ -32,7 +29,7 @@ class Mylos:
         self.arguments, self.model, self.folder, self.runs = arguments, model, folder, 0
         raw, self.tokens = folder / "tokens.bin", folder / "tokens.h5"
         runs.write_random_tokens(raw, model["vocabulary"], 4_000_000)
-        finished([arguments.mylos, "prepare", "tokens", raw, "--vocabulary", model["vocabulary"], "--out", self.tokens])
+        harness.finished([arguments.mylos, "prepare", "tokens", raw, "--vocabulary", model["vocabulary"], "--out", self.tokens])
 
     def rate(self, micro_batch):
         """Tokens per second over the second half of a run's steps."""
@@ -42,10 +39,10 @@ class Mylos:
                     "data.micro_batch": micro_batch, "run.folder": run, "run.steps": self.arguments.steps,
                     "run.log_every": 4, "schedule.warmup": 0}
         try:
-            finished([self.arguments.mylos, "train", self.arguments.deck, *(f"{key}={value}" for key, value in settings.items()),
+            harness.finished([self.arguments.mylos, "train", self.arguments.deck, *(f"{key}={value}" for key, value in settings.items()),
                       *self.arguments.set])
-        except ProgramFailed as failure:
-            raise NoStep(last_lines(failure.messages, 1)) from None
+        except harness.ProgramFailed as failure:
+            raise NoStep(harness.last_lines(failure.messages, 1)) from None
         return runs.samples_per_s(run) * self.model["context"]
 
 
@@ -55,7 +52,7 @@ class PyTorch:
     def __init__(self, arguments, model):
         self.steps = arguments.steps
         shape = [model[key] for key in ("layers", "heads", "width", "context", "vocabulary")]
-        self.program = Server([arguments.python, PEER, *shape])
+        self.program = harness.Server([arguments.python, PEER, *shape])
 
     def rate(self, micro_batch):
         rate = self.program.number(f"steps {micro_batch} {self.steps}")
@@ -89,14 +86,14 @@ def best_micro_batch(side, name, micro_batches):
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    parser.add_argument("--deck", type=pathlib.Path, default=ROOT / "inputs/gpt2_124m.toml")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--deck", type=pathlib.Path, default=harness.ROOT / "inputs/gpt2_124m.toml")
     parser.add_argument("--micro-batches", type=int, nargs="+", default=[16, 32, 64])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--mylos", type=pathlib.Path, default=ROOT / "build/cuda/bin/mylos")
+    parser.add_argument("--mylos", type=pathlib.Path, default=harness.ROOT / "build/cuda/bin/mylos")
     parser.add_argument("--python", default="python3")
-    options.add_json_option(parser)
+    harness.add_json_option(parser)
     parser.add_argument("--set", nargs="+", default=[], help="overrides of the deck, for Mylos")
     arguments = parser.parse_args()
     model = tomllib.loads(arguments.deck.read_text())["model"]
@@ -109,15 +106,15 @@ def main():
         def show(number, found):
             print(f"  round {number}   " + "   ".join(f"{name} {rates[-1]:,.0f}" for name, rates in found.items()), flush=True)
 
-        rates = interleaved(arguments.rounds, {name: lambda name=name: sides[name].rate(best[name]) for name in sides}, after_round=show)
+        rates = harness.interleaved(arguments.rounds, {name: lambda name=name: sides[name].rate(best[name]) for name in sides}, after_round=show)
 
     print(f"\n  a product of 8192 in bf16      {peak:8.1f} TFLOP/s")
     for name, found in rates.items():
         share = statistics.median(found) * operations_per_token(model) * 1e-12 / peak
         print(f"  {name:8} micro-batch {best[name]:3}   {statistics.median(found):12,.0f} tokens/s   {100 * share:5.1f} % of it")
     times = {name: [1e6 / rate for rate in found] for name, found in rates.items()}
-    store(arguments.json, {"device": times}, Quiet(0), "µs")
-    print(f"  Mylos / PyTorch   {spread(ratios(rates['Mylos'], rates['PyTorch'])).lstrip()}")
+    harness.store(arguments.json, {"device": times}, harness.Quiet(0), "µs")
+    print(f"  Mylos / PyTorch   {harness.spread(harness.ratios(rates['Mylos'], rates['PyTorch'])).lstrip()}")
 
 
 if __name__ == "__main__":

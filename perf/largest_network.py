@@ -8,10 +8,10 @@ prints a table in Markdown. A rank has a device of its own; memory.budget = "aut
 """
 import argparse
 
+import harness
 from harness import plans, tables
-from harness.programs import MYLOS, ROOT
 
-DECK = ROOT / "inputs/gpt2_124m.toml"
+DECK = harness.ROOT / "inputs/gpt2_124m.toml"
 # What is set, the keys, and the ranks.
 SETTINGS = [
     ("float, `memory.recompute = \"none\"`", ["precision.compute=fp32", "memory.recompute=none"], 1),
@@ -38,7 +38,7 @@ def plan(arguments, keys, ranks, layers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--mylos", default=str(MYLOS))
+    parser.add_argument("--mylos", default=str(harness.MYLOS))
     parser.add_argument("--device", default="h100-sxm")
     parser.add_argument("--width", type=int, default=2048)
     parser.add_argument("--most", type=int, default=1024, help="layers that are tried at most")

@@ -7,8 +7,8 @@ prints a table in Markdown: the decks of inputs/, without recomputation, on one 
 """
 import argparse
 
+import harness
 from harness import plans, tables
-from harness.programs import MYLOS, ROOT
 
 MEBIBYTE = 1 << 20
 # Name, deck, and the sizes that its data would have.
@@ -26,7 +26,7 @@ TYPES = ("fp32", "bf16")
 
 def plan(arguments, deck, keys, budget):
     """The plan, or None where it does not fit."""
-    return plans.plan(arguments.mylos, ROOT / f"inputs/{deck}.toml", "memory.times=model", "memory.recompute=none",
+    return plans.plan(arguments.mylos, harness.ROOT / f"inputs/{deck}.toml", "memory.times=model", "memory.recompute=none",
                       f"memory.budget={budget}", *keys)
 
 
@@ -38,7 +38,7 @@ def largest_batch(arguments, deck, keys):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--mylos", default=str(MYLOS))
+    parser.add_argument("--mylos", default=str(harness.MYLOS))
     parser.add_argument("--budget", default="4 GiB", help="of the largest batch")
     arguments = parser.parse_args()
     print(tables.head(["network", "activations, MiB: float, bfloat16", "saved", "a rank, MiB", "saved", f"largest batch in {arguments.budget}"]))

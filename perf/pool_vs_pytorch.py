@@ -10,11 +10,7 @@ Ends with 1 if a median is below the bar.
 import statistics
 import sys
 
-from harness import options, programs
-from harness.measurements import ratios
-from harness.results import store
-from harness.rounds import Quiet, interleaved
-from harness.steps import TYPES
+import harness
 
 BAR = 0.8
 # Grid, channels, samples: lines, planes and volumes, of many channels and of few.
@@ -37,30 +33,30 @@ def names(arguments):
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    options.add_options(parser, "pool_bench", 3)
-    options.add_peer_options(parser)
-    parser.add_argument("--types", nargs="+", choices=TYPES, default=["fp32"])
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "pool_bench", 3)
+    harness.add_peer_options(parser)
+    parser.add_argument("--types", nargs="+", choices=harness.TYPES, default=["fp32"])
     parser.add_argument("--kernels", nargs="+", type=int, default=[3, 7, 15, 31])
     parser.add_argument("--only", default="", metavar="TEXT", help="pools with this in their name: average, /64x64/, ...")
     parser.add_argument("--cpu-time", action="store_true", help="of one thread, for a busy machine: measure the "
                         "processor's time, not the clock's")
-    arguments = options.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.cpu_time:
         arguments.threads, arguments.patience = 1, 0
-    options.print_machine("Pools, forward and backward", arguments.threads, arguments.instructions)
+    harness.print_machine("Pools, forward and backward", arguments.threads, arguments.instructions)
     more = ["--cpu-time"] if arguments.cpu_time else []
-    mylos = programs.start([arguments.bench, *more], arguments)
-    pytorch = programs.start([arguments.python, programs.ROOT / "perf/pytorch_pool.py", "--threads", arguments.threads, *more], arguments)
-    quiet = Quiet(arguments.patience)
+    mylos = harness.start([arguments.bench, *more], arguments)
+    pytorch = harness.start([arguments.python, harness.ROOT / "perf/pytorch_pool.py", "--threads", arguments.threads, *more], arguments)
+    quiet = harness.Quiet(arguments.patience)
     missed, results = [], {}
     print(f"{'pool':44} {'ours, ms':>10} {'PyTorch, ms':>12}   PyTorch's time / ours [smallest .. largest]")
     for name in names(arguments):
         command = f"step {name} {arguments.steps}"
-        results[name] = interleaved(arguments.rounds, {"Mylos": lambda: mylos.number(command),
+        results[name] = harness.interleaved(arguments.rounds, {"Mylos": lambda: mylos.number(command),
                                                        "PyTorch": lambda: pytorch.number(command)}, before_turn=quiet.wait)
         ours, theirs = results[name].values()
-        values = ratios(theirs, ours)
+        values = harness.ratios(theirs, ours)
         ratio = statistics.median(values)
         print(f"{name:44} {statistics.median(ours):10.3f} {statistics.median(theirs):12.3f}   "
               f"{ratio:8.2f}   [{min(values):.2f} .. {max(values):.2f}]{'' if ratio >= BAR else '   MISSED'}", flush=True)
@@ -69,7 +65,7 @@ def main():
     mylos.close()
     pytorch.close()
     quiet.report()
-    store(arguments.json, results, quiet)
+    harness.store(arguments.json, results, quiet)
     print(f"{len(missed)} below the bar of {BAR}")
     return 1 if missed else 0
 

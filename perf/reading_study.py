@@ -13,10 +13,7 @@ import time
 import h5py
 import numpy
 
-from harness.measurements import ratios
-from harness.options import parser_of
-from harness.programs import output_of
-from harness.rounds import interleaved
+import harness
 
 SIDE, LEVELS_OF_CHUNK = 256, 4
 DECK = """[run]
@@ -85,7 +82,7 @@ def seconds_of_h5py(paths, window):
 
 
 def seconds_of_mylos(bench, folder, deck):
-    seconds, values = output_of([bench, deck], cwd=folder).split()[:2]
+    seconds, values = harness.output_of([bench, deck], cwd=folder).split()[:2]
     return float(seconds), int(values)
 
 
@@ -94,7 +91,7 @@ def times_of(bench, folder, name, paths, is_cold, rounds):
     readers = {"h5py": lambda: seconds_of_h5py(paths, LEVELS_OF_CHUNK),
                "mylos": lambda: seconds_of_mylos(bench, folder, f"{name}.toml")}
     before = (lambda: drop_from_cache(paths)) if is_cold else (lambda: None)
-    found = interleaved(rounds + 1, readers, before_turn=before)
+    found = harness.interleaved(rounds + 1, readers, before_turn=before)
     counts = {count for results in found.values() for _, count in results}
     assert len(counts) == 1, f"other numbers of values: {counts}"
     first = 0 if is_cold else 1  # a warm round fills the cache
@@ -102,7 +99,7 @@ def times_of(bench, folder, name, paths, is_cold, rounds):
 
 
 def main():
-    parser = parser_of(__doc__)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("bench", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("reading-data"))
     parser.add_argument("--files", type=int, default=64)
@@ -121,7 +118,7 @@ def main():
         (folder / f"{name}.toml").write_text(DECK.format(pattern=f"{name}-*.h5", batch=4, every=window, history=window - 1), encoding="utf-8")
         for state in ("cold", "warm"):
             times, count = times_of(arguments.bench, folder, name, paths, state == "cold", arguments.rounds)
-            gains = ratios(times["h5py"], times["mylos"])
+            gains = harness.ratios(times["h5py"], times["mylos"])
             rate = statistics.median(8 * count / 2 ** 20 / seconds for seconds in times["mylos"])
             print(f"{name:<12}{state:<6}{statistics.median(gains):6.2f}  ({min(gains):.2f} to {max(gains):.2f}), "
                   f"Mylos reads {rate:.0f} MiB/s", flush=True)

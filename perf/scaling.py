@@ -16,7 +16,8 @@ import pathlib
 import shlex
 import sys
 
-from harness import machine, options, programs
+import harness
+from harness import machine
 from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table
 from scaling_study.table import Trouble
 
@@ -50,7 +51,7 @@ def wire(text):
 
 
 def run_command(arguments):
-    options.print_machine(f"{arguments.deck}, {machine.processor()}", ",".join(map(str, arguments.threads)))
+    harness.print_machine(f"{arguments.deck}, {machine.processor()}", ",".join(map(str, arguments.threads)))
     runs.Study(arguments).measure()
 
 
@@ -117,10 +118,10 @@ def model_command(arguments):
 
 
 def parser():
-    whole = options.parser_of(__doc__)
+    whole = harness.parser_of(__doc__)
     commands = whole.add_subparsers(required=True)
     fastest = "take the fastest round of each in place of the median: for a machine that others use"
-    mylos = str(programs.MYLOS)
+    mylos = str(harness.MYLOS)
 
     run = commands.add_parser("run", help="measure, and append to a table")
     run.add_argument("deck", type=pathlib.Path)

@@ -9,14 +9,11 @@ types and with autocast. Ratios are formed within a round, and --instructions an
 build with benchmarks.
 """
 
-from harness import options, steps
-from harness.programs import ROOT
-from harness.results import store
-from harness.rounds import Quiet
-from harness.steps import TYPES
+import harness
+from harness import steps
 
 NETWORKS = ("fno-64-12", "fno-85-12", "spectral-64-12", "spectral-85-12")
-PEER = ROOT / "perf/neuraloperator_step.py"
+PEER = harness.ROOT / "perf/neuraloperator_step.py"
 BARS = {("fp32", "fp32"): 1 / 2, ("bf16", ""): 1 / 3}
 
 
@@ -31,18 +28,18 @@ def compare(network, arguments, quiet):
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    options.add_options(parser, "chain_bench", 5)
-    options.add_peer_options(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "chain_bench", 5)
+    harness.add_peer_options(parser)
     parser.add_argument("--network", nargs="+", default=NETWORKS)
-    parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
-    arguments = options.read_options(parser)
+    parser.add_argument("--types", nargs="+", choices=harness.TYPES, default=harness.TYPES)
+    arguments = harness.read_options(parser)
     arguments.floors = False  # they know no spectral layers
 
-    quiet = Quiet(arguments.patience)
+    quiet = harness.Quiet(arguments.patience)
     results = {network: compare(network, arguments, quiet) for network in arguments.network}
     quiet.report()
-    store(arguments.json, results, quiet)
+    harness.store(arguments.json, results, quiet)
 
 
 if __name__ == "__main__":

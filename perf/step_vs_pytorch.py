@@ -14,16 +14,12 @@ still measured.
                                                   beside PyTorch's DistributedDataParallel and beside its one process
 """
 
-from harness import options, steps
-from harness.measurements import print_ratio
-from harness.programs import ROOT
-from harness.results import store
-from harness.rounds import Quiet, measured
-from harness.steps import TYPES
+import harness
+from harness import steps
 
 NETWORKS = {"wide": "MLP 784-2048-2048-10, batch 512, AdamW",
             "fashion": "MLP 784-1024-1024-10, batch 256, dropout, clipping, AdamW"}
-PEER = ROOT / "perf/pytorch_step.py"
+PEER = harness.ROOT / "perf/pytorch_step.py"
 
 
 def peers(arguments):
@@ -34,30 +30,30 @@ def peers(arguments):
 
 def peer_bars(arguments):
     if arguments.network == "fashion" or not steps.has_16_bit_products(arguments):
-        return {(name, ""): 1.00 for name in (TYPES if arguments.network == "fashion" else ("fp32",))}
+        return {(name, ""): 1.00 for name in (harness.TYPES if arguments.network == "fashion" else ("fp32",))}
     return {("fp32", "fp32"): 1.00, ("bf16", "bf16"): 1.00, ("bf16", ""): 1.00}
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    options.add_options(parser, "step_bench")
-    options.add_peer_options(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "step_bench")
+    harness.add_peer_options(parser)
     parser.add_argument("--network", choices=NETWORKS, default="wide")
     parser.add_argument("--ranks", type=int, default=1, help="ranks of step_bench and of one of PyTorch's programs")
     parser.add_argument("--pairs", type=int, default=10, help="pairs of steps with and without the loss scaler")
-    arguments = options.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.network != "wide" or arguments.ranks > 1:
         arguments.floors = False  # they are those of a large network on one rank
 
-    quiet = Quiet(arguments.patience)
+    quiet = harness.Quiet(arguments.patience)
     words = ["--network", arguments.network] if arguments.network != "wide" else []
-    mylos, results = steps.compare(f"{NETWORKS[arguments.network]}, {arguments.ranks} rank(s)", words, TYPES, peers(arguments),
+    mylos, results = steps.compare(f"{NETWORKS[arguments.network]}, {arguments.ranks} rank(s)", words, harness.TYPES, peers(arguments),
                                    arguments, quiet, floor_bars={"fp32": 1.10, "bf16": 1.12}, peer_bars=peer_bars(arguments))
     if arguments.pairs:
-        pairs = measured(arguments.pairs, steps.step_jobs(mylos, ("fp16", "fp16-off"), arguments.steps), quiet)
-        print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
+        pairs = harness.measured(arguments.pairs, steps.step_jobs(mylos, ("fp16", "fp16-off"), arguments.steps), quiet)
+        harness.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
     quiet.report()
-    store(arguments.json, {arguments.network: results}, quiet)
+    harness.store(arguments.json, {arguments.network: results}, quiet)
     mylos.close()
 
 

@@ -19,12 +19,9 @@ import numpy
 import torch
 from torch import nn
 
-from harness import options
-from harness.programs import ROOT, output_of
-from harness.results import store
-from harness.rounds import Quiet
+import harness
 
-sys.path.append(str(ROOT / "tests/apps"))
+sys.path.append(str(harness.ROOT / "tests/apps"))
 import safetensors_file  # noqa: E402: the path is set first
 
 HEAD = """[run]
@@ -263,17 +260,17 @@ def compare(name, made, text, shape, build, folder):
     state = {key: value.detach().clone() for key, value in state.items() if torch.is_tensor(value)}
     safetensors_file.write(folder / "net.safetensors", {key: state[key].numpy() for key in sorted(state)}, order=state)
     (folder / "deck.toml").write_text(text, encoding="utf-8")
-    said = output_of([build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml"], cwd=folder)
+    said = harness.output_of([build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml"], cwd=folder)
     with torch.no_grad():
         if shape:
             x = torch.randn(5, *shape)
             samples = x.movedim(-1, 1) if len(shape) > 1 else x
             x.numpy().tofile(folder / "x.bin")
-            output_of([build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin"], cwd=folder)
+            harness.output_of([build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin"], cwd=folder)
         else:
             samples = torch.randint(0, 101, (2, 20))
             samples.numpy().astype(numpy.int32).tofile(folder / "x.bin")
-            output_of([build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin"], cwd=folder)
+            harness.output_of([build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin"], cwd=folder)
         single = network(samples)
         exact = as_double(network)(samples.double() if shape else samples)
     channels_last = (lambda y: y.movedim(1, -1)) if shape and exact.ndim > 2 else (lambda y: y)
@@ -285,12 +282,12 @@ def compare(name, made, text, shape, build, folder):
 
 
 def main():
-    parser = options.parser_of(__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/host")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=harness.ROOT / "build/host")
     parser.add_argument("--networks", nargs="+", choices=networks(), default=list(networks()))
     parser.add_argument("--bar", type=float, default=1e-6)
     parser.add_argument("--tables", action="store_true", help="print what mylos convert says")
-    options.add_json_option(parser)
+    harness.add_json_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     failed, errors = [], {}
@@ -303,7 +300,7 @@ def main():
         print(f"{name:12}  {error:.2e} of the largest output (PyTorch's own float: {of_pytorch:.2e})", flush=True)
         if not error <= arguments.bar:
             failed.append(name)
-    store(arguments.json, errors, Quiet(0), "of the largest output")
+    harness.store(arguments.json, errors, harness.Quiet(0), "of the largest output")
     sys.exit(f"above {arguments.bar:g}: {', '.join(failed)}" if failed else 0)
 
 

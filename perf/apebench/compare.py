@@ -19,8 +19,7 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from harness import options, programs  # noqa: E402: the path is set first
-from harness.results import cached  # noqa: E402
+import harness  # noqa: E402: the path is set first
 
 JUDGED = 100  # levels of a rollout, over whose errors the geometric mean is taken
 BATCH = 20
@@ -83,7 +82,7 @@ def layers_of(network):
 def write_trajectories(folder, python, scenario, environment):
     """Its training and test trajectories, [sample, time, x] in a file each."""
     if not (folder / "test.npy").exists():
-        programs.finished([python, HERE / "their.py", "data", scenario, folder], env=environment)
+        harness.finished([python, HERE / "their.py", "data", scenario, folder], env=environment)
     for part in ("train", "test"):
         with h5py.File(folder / f"{part}.h5", "w") as file:
             file["u"] = numpy.load(folder / f"{part}.npy")[:, :, 0]
@@ -92,7 +91,7 @@ def write_trajectories(folder, python, scenario, environment):
 def their_result(folder, arguments, scenario, seed, environment):
     out = folder / f"their-{seed}-{arguments.steps}.json"
     if not out.exists():
-        programs.finished([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], arguments.steps, seed, out],
+        harness.finished([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], arguments.steps, seed, out],
                           env=environment)
     return json.loads(out.read_text(encoding="utf-8"))
 
@@ -100,7 +99,7 @@ def their_result(folder, arguments, scenario, seed, environment):
 def our_result(folder, arguments, scenario, seed, number_type, through, environment):
     """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
     name = number_type if through == 1 else f"{number_type}-through-{through}"
-    return cached(folder / f"our-{name}-{seed}-{arguments.steps}.json",
+    return harness.cached(folder / f"our-{name}-{seed}-{arguments.steps}.json",
                   lambda: train(name, folder, arguments, scenario, seed, number_type, through, environment))
 
 
@@ -115,10 +114,10 @@ def train(name, folder, arguments, scenario, seed, number_type, through, environ
                                 layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5) + rollout,
                     encoding="utf-8")
     begin = time.perf_counter()
-    programs.finished([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], cwd=folder, env=environment)
+    harness.finished([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], cwd=folder, env=environment)
     seconds = time.perf_counter() - begin
     predicted = f"rollout-{name}-{seed}.h5"
-    programs.finished([arguments.mylos, "rollout", run.name, "test.h5", "--steps", JUDGED, "--out", predicted], cwd=folder, env=environment)
+    harness.finished([arguments.mylos, "rollout", run.name, "test.h5", "--steps", JUDGED, "--out", predicted], cwd=folder, env=environment)
     with h5py.File(folder / "test.h5") as right, h5py.File(folder / predicted) as ours:
         reference = right["u"][:, 1:JUDGED + 1].astype(float)
         levels = ours["u"][:, -JUDGED:].astype(float)
@@ -142,7 +141,7 @@ def row(name, results, fastest=None):
 
 
 def main():
-    parser = options.parser_of(__doc__)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("mylos", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("python")
     parser.add_argument("--scenario", choices=NETWORKS, action="append")
@@ -153,7 +152,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("apebench-results"))
     arguments = parser.parse_args()
-    environment = programs.environment(arguments.threads) | {"JAX_PLATFORMS": "cpu"}
+    environment = harness.environment(arguments.threads) | {"JAX_PLATFORMS": "cpu"}
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])  # XLA takes all that it may
     for scenario in arguments.scenario or NETWORKS:
         folder = (arguments.folder / scenario).resolve()

@@ -14,10 +14,10 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from harness import options, programs  # noqa: E402: the path is set first
+import harness  # noqa: E402: the path is set first
 
 EPSILONS = {"adamw": 1e-6, "adam": 1e-8}  # the defaults of neuraloperator's AdamW and PyTorch's Adam
-GENERATORS = programs.ROOT / "inputs/data"
+GENERATORS = harness.ROOT / "inputs/data"
 DECK = """[run]
 name = "{name}"
 steps = {steps}
@@ -118,7 +118,7 @@ def samples_of(case, data):
 
 def run(line, folder, threads):
     """What the program prints; one that fails ends this one."""
-    return programs.output_of(line, cwd=folder, env=programs.environment(threads) | {"WANDB_MODE": "disabled"})
+    return harness.output_of(line, cwd=folder, env=harness.environment(threads) | {"WANDB_MODE": "disabled"})
 
 
 def train(deck, folder, stem, arguments):
@@ -210,9 +210,9 @@ def anchor_result(case, data, seed, arguments):
 
 def basic_parser(description, *, seeds):
     """The options of every script."""
-    parser = options.parser_of(description)
+    parser = harness.parser_of(description)
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=programs.ROOT / "build/host", help="the build whose bin/mylos trains")
+    add("--build", type=pathlib.Path, default=harness.ROOT / "build/host", help="the build whose bin/mylos trains")
     add("--seeds", type=int, default=seeds, help="trainings of each")
     add("--threads", type=int, default=2)
     add("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"), help="for data, runs and predictions")
@@ -241,7 +241,7 @@ def generate(generator, path, *settings):
     """A file of pairs by a program of inputs/data, unless it exists. Settings belong in its name or folder."""
     if not path.exists():
         partial = path.with_suffix(".partial")
-        programs.finished(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *settings])
+        harness.finished(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *settings])
         partial.rename(path)
     return path
 

@@ -14,7 +14,7 @@ import h5py
 import numpy
 
 import cases
-from harness.measurements import met
+import harness
 from harness.runs import rows_of
 
 FREE_SKIPS = 50  # steps in which the scaler searches for its scale
@@ -123,7 +123,7 @@ def print_losses(runs, arguments):
         expected, _, _ = runs.losses("fp32", seed)
         for compute in ("fp16", "bf16"):
             loss, skipped, late = runs.losses(compute, seed)
-            verdict = "" if compute == "bf16" else f"   {met(late == 0 and abs(loss / expected - 1) <= 0.01)}"
+            verdict = "" if compute == "bf16" else f"   {harness.met(late == 0 and abs(loss / expected - 1) <= 0.01)}"
             print(f"  seed {seed} {compute}: loss {loss:.5f}, {loss / expected:.4f} of float's {expected:.5f}; "
                   f"{skipped} steps skipped, {late} of them after step {FREE_SKIPS}{verdict}", flush=True)
 
@@ -134,7 +134,7 @@ def print_bytes(runs):
         print(f"  activations by {what}: fp32 {of_float / 2**20:.1f} MiB", flush=True)
         for name, rules in (("bf16", ""), ("bf16, float head", cases.rules_of("bf16"))):
             size = measure("bf16", rules)
-            verdict = "" if rules else f"   bar 0.55: {met(size <= 0.55 * of_float)}"
+            verdict = "" if rules else f"   bar 0.55: {harness.met(size <= 0.55 * of_float)}"
             print(f"    {name}: {size / 2**20:.1f} MiB, {size / of_float:.3f} of it{verdict}", flush=True)
 
 

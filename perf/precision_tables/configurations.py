@@ -4,10 +4,8 @@ import pathlib
 import statistics
 import tempfile
 
-from harness import machine, programs, steps
-from harness.measurements import median_ratio
-from harness.programs import ROOT
-from harness.rounds import measured
+import harness
+from harness import machine, steps
 from harness.runs import rows_of
 from precision_tables import page
 
@@ -20,12 +18,12 @@ TRAINING = ["model.layers=12", "run.evaluate_every=0", "run.log_every=50", "chec
 
 def mylos(arguments, *words):
     """Runs the command; ends the study if it fails."""
-    programs.finished([arguments.bin / "mylos", *words], env=programs.environment(arguments.threads, arguments.instructions))
+    harness.finished([arguments.bin / "mylos", *words], env=harness.environment(arguments.threads, arguments.instructions))
 
 
 def losses(arguments, folder, seed, compute, recompute):
     """The validation loss at the end of a short run."""
-    deck = ROOT / "inputs/gpt_shakespeare_cpu.toml"
+    deck = harness.ROOT / "inputs/gpt_shakespeare_cpu.toml"
     target = folder / f"{compute}-{recompute}-{seed}"
     held = [f"kernels.instructions={arguments.instructions}"] if arguments.instructions else []
     mylos(arguments, "train", deck, f"data.train={folder / 'shakespeare.h5'}", f"run.folder={target}",
@@ -38,7 +36,7 @@ def train_all(arguments):
     """{configuration: [loss of each seed]}."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        mylos(arguments, "prepare", "text", ROOT / "inputs/data/tinyshakespeare.txt", "--out", folder / "shakespeare.h5")
+        mylos(arguments, "prepare", "text", harness.ROOT / "inputs/data/tinyshakespeare.txt", "--out", folder / "shakespeare.h5")
         found = {}
         for configuration, subject in SUBJECTS.items():
             recompute = "all" if "save" in subject else "none"
@@ -49,9 +47,9 @@ def train_all(arguments):
 
 
 def measure(arguments, quiet):
-    program = programs.start([arguments.bin / "gpt_bench", *steps.held(arguments), "medium12"], arguments)
+    program = harness.start([arguments.bin / "gpt_bench", *steps.held(arguments), "medium12"], arguments)
     memory = {name: program.ask(f"memory {subject}")[0].split() for name, subject in SUBJECTS.items()}
-    times = measured(arguments.rounds, {
+    times = harness.measured(arguments.rounds, {
         name: lambda subject=subject: program.number(f"step {subject} {arguments.steps}")
         for name, subject in SUBJECTS.items()}, quiet)
     program.close()
@@ -74,7 +72,7 @@ def table(arguments, quiet):
     rows = []
     for name in SUBJECTS:
         share = least[name] / least["float"]
-        ratio = median_ratio(times[name], times["float"])
+        ratio = harness.median_ratio(times[name], times["float"])
         rows.append([
             name, f"{least[name] / 2**20:.1f} MiB", f"{share:.2f}" + (f" ({page.verdict(share, BYTES[name])})" if name in BYTES else ""),
             f"{statistics.median(times[name]):.1f} ms",

@@ -2,14 +2,15 @@
 
 import json
 
-from harness import programs, steps
+import harness
+from harness import steps
 from precision_tables import page
 
 SIZES = (64, 128, 256, 512, 1024)
 
 
 def answer_of(arguments, program, *words):
-    return programs.output_of([arguments.bin / program, *words], env=programs.environment(arguments.threads, arguments.instructions))
+    return harness.output_of([arguments.bin / program, *words], env=harness.environment(arguments.threads, arguments.instructions))
 
 
 def products(arguments):

@@ -4,7 +4,8 @@ import dataclasses
 import datetime
 import statistics
 
-from harness import measurements, tables
+import harness
+from harness import tables
 from harness.machine import commit, instruction_sets, processor
 
 
@@ -43,7 +44,7 @@ def write(path, tables, machine_text):
 
 def ratio(above, below):
     """The median of the ratios of rounds, with their spread."""
-    values = measurements.ratios(above, below)
+    values = harness.ratios(above, below)
     return f"{statistics.median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
 
 

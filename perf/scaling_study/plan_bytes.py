@@ -2,7 +2,7 @@
 import dataclasses
 import json
 
-from harness import programs
+import harness
 
 from .table import Trouble
 
@@ -69,10 +69,10 @@ class Planner:
                 return None
             line.append(f"optimizer.shard={shard}")
         try:
-            return numbers_of(json.loads(programs.output_of(line, env=programs.environment(1))))
+            return numbers_of(json.loads(harness.output_of(line, env=harness.environment(1))))
         except OSError as error:
             raise Trouble(f"{line[0]}: cannot be started: {error.strerror}") from None
-        except programs.ProgramFailed as failure:
+        except harness.ProgramFailed as failure:
             said = self.refusals[ranks, batch, shard] = failure.messages
         if "unknown key 'optimizer.shard'" in said:
             self.knows_no_shard = said

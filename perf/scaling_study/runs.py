@@ -12,9 +12,8 @@ import statistics
 import tempfile
 from typing import Optional
 
-from harness import machine, programs
-from harness.measurements import spread
-from harness.rounds import Quiet, measured
+import harness
+from harness import machine
 from harness.runs import rows_of
 
 from .table import Row, Trouble, append, require_appendable
@@ -180,10 +179,10 @@ class Study:
                 *arguments.overrides, *training_words(arguments, place, folder)]
         began, load = datetime.datetime.now(datetime.timezone.utc), os.getloadavg()[0]
         try:
-            programs.finished(line, env=programs.environment(place.threads))
-        except programs.ProgramFailed as failure:
+            harness.finished(line, env=harness.environment(place.threads))
+        except harness.ProgramFailed as failure:
             raise Trouble(f"{place}: ended with code {failure.exit_code}: {shlex.join(line)}\n"
-                          + programs.last_lines(failure.messages, 12)) from None
+                          + harness.last_lines(failure.messages, 12)) from None
         folder = pathlib.Path(folder)
         steps, parts = timed_steps(folder, arguments.warm_up)
         deck = resolved_deck(folder)
@@ -220,10 +219,10 @@ class Study:
     def measure(self):
         rounds_done = {}
         jobs = {str(place): self.job(place, rounds_done) for place in places(self.arguments)}
-        quiet = Quiet(self.arguments.patience)
-        results = measured(self.arguments.rounds, jobs, quiet, "samples/s")
+        quiet = harness.Quiet(self.arguments.patience)
+        results = harness.measured(self.arguments.rounds, jobs, quiet, "samples/s")
         print(f"\nsamples per second, median of {self.arguments.rounds} rounds [smallest .. largest]")
         for name, rates in results.items():
-            print(f"  {name:20} {spread(rates)}")
+            print(f"  {name:20} {harness.spread(rates)}")
         quiet.report()
         print(f"table: {self.arguments.out}")

@@ -19,7 +19,8 @@ import h5py
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import machine, options, programs, tables  # noqa: E402: the path is set first
+import harness  # noqa: E402: the path is set first
+from harness import machine, tables  # noqa: E402
 
 COVERAGE = 0.9
 GAUSSIAN = 1.6448536269514722  # of the central 90 % of a normal distribution
@@ -74,7 +75,7 @@ class Study:
         self.has_passes = "--mc-dropout" in self.mylos("predict", "--help")
 
     def mylos(self, *arguments):
-        return programs.output_of([self.program, *arguments], cwd=self.folder, env=programs.environment(1))
+        return harness.output_of([self.program, *arguments], cwd=self.folder, env=harness.environment(1))
 
     def split(self, name, number):
         draw, counts, steps = SETS[name]
@@ -152,7 +153,7 @@ def versions(program, names):
 
 
 def main():
-    parser = options.parser_of(__doc__)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("program", type=pathlib.Path, help="the mylos command")
     parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--splits", type=int, default=20)
