@@ -23,6 +23,7 @@ import time
 import h5py
 import numpy
 
+from decks import deck_text
 import harness
 from harness import tables
 from harness.runs import rows_of
@@ -30,33 +31,19 @@ from harness.runs import rows_of
 BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
 # The longest time to the end of the first step.
 MAX_S = 90
-
-COMMON = """
-[run]
-name = "{name}"
-steps = 1000000
-log_every = 1
-evaluate_every = 0
-peak_flops = 1e12
-[data]
-train = "{data}"
-batch = {batch}
-{shape}
-[checkpoint]
-every = 0
-[precision]
-compute = "{type}"
-[optimizer]
-lr = 1e-4
-"""
-
-
 # Samples of a step, the data, their grid, and the network.
 MODELS = {
-    "mlp": (512, "samples.h5", "", '[model]\ntype = "mlp"\nhidden = [2048, 2048]\n'),
-    "gpt": (8, "tokens.h5", "", '[model]\ntype = "gpt"\nlayers = 4\nheads = 4\nwidth = 256\ncontext = 256\n'),
-    "residual": (64, "grids.h5", "shape = [32, 32, 3]", '[model]\ntype = "resnet"\nchannels = [32, 64, 128]\nblocks = 3\n'),
+    "mlp": (512, "samples.h5", None, {"type": "mlp", "hidden": [2048, 2048]}),
+    "gpt": (8, "tokens.h5", None, {"type": "gpt", "layers": 4, "heads": 4, "width": 256, "context": 256}),
+    "residual": (64, "grids.h5", [32, 32, 3], {"type": "resnet", "channels": [32, 64, 128], "blocks": 3}),
 }
+
+
+def deck_of(network, compute):
+    batch, data, shape, model = MODELS[network]
+    return deck_text(run={"name": network, "steps": 1000000, "log_every": 1, "evaluate_every": 0},
+                     data={"train": data, "batch": batch, "shape": shape}, checkpoint={"every": 0}, precision={"compute": compute},
+                     optimizer={"lr": 1e-4}, model=model)
 
 
 def write_data(folder):
@@ -162,10 +149,9 @@ def main():
         harness.finished([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder)
         jobs = {}
         for network in arguments.networks:
-            batch, data, shape, model = MODELS[network]
             for kind in arguments.types:
                 deck = f"{network}-{kind}.toml"
-                (folder / deck).write_text(COMMON.format(name=network, data=data, batch=batch, shape=shape, type=kind) + model)
+                (folder / deck).write_text(deck_of(network, kind), encoding="utf-8")
                 for load in arguments.loads:
                     for who, command in commands.items():
                         jobs[network, kind, who, load] = functools.partial(turn, command, folder, deck, load == "busy", arguments)

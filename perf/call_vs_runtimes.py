@@ -20,26 +20,16 @@ import pathlib
 import random
 import tempfile
 
+from decks import deck_text
 import harness
 from harness.runs import idx_bytes
 
 PERF = harness.ROOT / "perf"
-DECK = """[run]
-name = "call"
-steps = 1
-peak_flops = 1e12
-[data]
-train = "data.h5"
-batch = 16
-[precision]
-compute = "fp32"
-[model]
-"""
 ROWS = 64  # of the data that the one step needs
 # Features, outputs and the model's keys.
-NETWORKS = {"tiny": (1, 1, 'type = "mlp"\nhidden = [8]\nactivation = "relu"\nloss = "mse"\n'),
-            "mlp": (64, 32, 'type = "mlp"\nhidden = [256, 256, 256]\nactivation = "relu"\nloss = "mse"\n'),
-            "resnet": (28 * 28, 10, 'type = "resnet"\nchannels = [16, 32, 64]\nloss = "cross_entropy"\n')}
+NETWORKS = {"tiny": (1, 1, {"type": "mlp", "hidden": [8], "activation": "relu", "loss": "mse"}),
+            "mlp": (64, 32, {"type": "mlp", "hidden": [256, 256, 256], "activation": "relu", "loss": "mse"}),
+            "resnet": (28 * 28, 10, {"type": "resnet", "channels": [16, 32, 64], "loss": "cross_entropy"})}
 
 
 def must(folder, *command):
@@ -69,7 +59,8 @@ def train(folder, network, mylos, samples):
         write_table(folder / "table.csv", features, outputs, source)
         targets = ",".join(f"y{i}" for i in range(outputs))
         must(folder, mylos, "prepare", "csv", "table.csv", "--targets", targets, "--out", "data.h5")
-    (folder / "deck.toml").write_text(DECK + model, encoding="utf-8")
+    deck = deck_text(run={"name": "call", "steps": 1}, data={"train": "data.h5", "batch": 16}, precision={"compute": "fp32"}, model=model)
+    (folder / "deck.toml").write_text(deck, encoding="utf-8")
     must(folder, mylos, "train", "deck.toml", "run.folder=run")
     must(folder, mylos, "export", "run", "model.h5")
     inputs = array.array("f", (source.uniform(0, 1) for _ in range(samples * features)))

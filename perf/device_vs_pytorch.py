@@ -40,7 +40,7 @@ class Mylos:
                     "run.log_every": 4, "schedule.warmup": 0}
         try:
             harness.finished([self.arguments.mylos, "train", self.arguments.deck, *(f"{key}={value}" for key, value in settings.items()),
-                      *self.arguments.set])
+                              *self.arguments.set])
         except harness.ProgramFailed as failure:
             raise NoStep(harness.last_lines(failure.messages, 1)) from None
         return runs.samples_per_s(run) * self.model["context"]

@@ -53,8 +53,8 @@ def main():
     print(f"{'pool':44} {'ours, ms':>10} {'PyTorch, ms':>12}   PyTorch's time / ours [smallest .. largest]")
     for name in names(arguments):
         command = f"step {name} {arguments.steps}"
-        results[name] = harness.interleaved(arguments.rounds, {"Mylos": lambda: mylos.number(command),
-                                                       "PyTorch": lambda: pytorch.number(command)}, before_turn=quiet.wait)
+        jobs = {"Mylos": lambda: mylos.number(command), "PyTorch": lambda: pytorch.number(command)}
+        results[name] = harness.interleaved(arguments.rounds, jobs, before_turn=quiet.wait)
         ours, theirs = results[name].values()
         values = harness.ratios(theirs, ours)
         ratio = statistics.median(values)

@@ -13,29 +13,18 @@ import time
 import h5py
 import numpy
 
+from decks import deck_text, layer
 import harness
 
 SIDE, LEVELS_OF_CHUNK = 256, 4
-DECK = """[run]
-name = "reading"
-steps = 1
-[data]
-train = "{pattern}"
-batch = {batch}
-shuffle = "blocks"
-[data.arrays]
-inputs = ["/u"]
-targets = ["/u"]
-axes = "time y x"
-every = {every}
-history = {history}
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = 1
-"""
+
+
+def deck_of(name):
+    """One sample is a window of levels, the next begins after it."""
+    return deck_text(run={"name": "reading", "steps": 1}, data={"train": f"{name}-*.h5", "batch": 4, "shuffle": "blocks"},
+                     data__arrays={"inputs": ["/u"], "targets": ["/u"], "axes": "time y x", "every": LEVELS_OF_CHUNK,
+                                   "history": LEVELS_OF_CHUNK - 1},
+                     model={"type": "chain", "loss": "mse"}, layers=[layer("conv", outputs=1)])
 
 
 def parse_size(text):
@@ -115,7 +104,7 @@ def main():
              "gzip": {"chunks": (LEVELS_OF_CHUNK, SIDE, SIDE), "compression": "gzip", "compression_opts": 4, "shuffle": True}}
     for name, storage in kinds.items():
         paths = write_files(folder, name, arguments.files, levels, **storage)
-        (folder / f"{name}.toml").write_text(DECK.format(pattern=f"{name}-*.h5", batch=4, every=window, history=window - 1), encoding="utf-8")
+        (folder / f"{name}.toml").write_text(deck_of(name), encoding="utf-8")
         for state in ("cold", "warm"):
             times, count = times_of(arguments.bench, folder, name, paths, state == "cold", arguments.rounds)
             gains = harness.ratios(times["h5py"], times["mylos"])

@@ -19,64 +19,41 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-import harness  # noqa: E402: the path is set first
+from decks import deck_text, layer  # noqa: E402: the path is set first
+import harness  # noqa: E402
 
 JUDGED = 100  # levels of a rollout, over whose errors the geometric mean is taken
 BATCH = 20
 
 # What APEBench calls these networks, and the layers of them.
 NETWORKS = {"advection": "Conv;34;10;relu", "burgers": "Res;26;8;relu", "ks": "Res;26;8;relu"}
-DECK = """[run]
-name = "{scenario}"
-steps = {steps}
-seed = {seed}
-evaluate_every = {steps}
-log_every = 1000
-peak_flops = 1e12
-threads = {threads}
-[data]
-train = "train.h5"
-batch = {batch}
-[data.arrays]
-inputs = ["/u"]
-targets = ["/u"]
-axes = "sample time x"
-[model]
-type = "chain"
-loss = "mse"
-{layers}
-[precision]
-compute = "{type}"
-{rules}
-[optimizer]
-type = "adam"
-lr = 1e-3
-weight_decay = 0.0
-[schedule]
-type = "cosine"
-warmup = {warmup}
-[checkpoint]
-every = {steps}
-"""
-
-
-def layer(**keys):
-    return "[[model.layers]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()) + "\n"
 
 
 def layers_of(network):
     """The network as a chain of layers."""
     kind, width, depth, activation = network.split(";")
     width, depth = int(width), int(depth)
-    periodic = {"kind": "conv", "outputs": width, "kernel": 3, "edges": "periodic"}
+    periodic = layer("conv", outputs=width, kernel=3, edges="periodic")
     if kind == "Conv":
-        return "".join(layer(**periodic, activation=activation) for _ in range(depth)) + layer(**(periodic | {"outputs": 1}), name="head")
-    layers, before = layer(kind="conv", outputs=width, kernel=1, name="lift"), "lift"
+        return [periodic | {"activation": activation}] * depth + [periodic | {"outputs": 1, "name": "head"}]
+    layers, before = [layer("conv", outputs=width, kernel=1, name="lift")], "lift"
     for block in range(depth):
-        layers += layer(**periodic, activation=activation) + layer(**periodic)
-        layers += layer(kind="add", skip_from=before, activation=activation, name=f"block{block}")
+        layers += [periodic | {"activation": activation}, periodic]
+        layers.append(layer("add", skip_from=before, activation=activation, name=f"block{block}"))
         before = f"block{block}"
-    return layers + layer(kind="conv", outputs=1, kernel=1, name="head")
+    return [*layers, layer("conv", outputs=1, kernel=1, name="head")]
+
+
+def deck_of(arguments, scenario, seed, number_type, through):
+    return deck_text(
+        run={"name": scenario, "steps": arguments.steps, "seed": seed + 1, "evaluate_every": arguments.steps, "log_every": 1000,
+             "threads": arguments.threads},
+        data={"train": "train.h5", "batch": BATCH}, data__arrays={"inputs": ["/u"], "targets": ["/u"], "axes": "sample time x"},
+        model={"type": "chain", "loss": "mse"}, layers=layers_of(NETWORKS[scenario]),
+        precision={"compute": number_type, "rules": {"head": "fp32"} if number_type != "fp32" else None},
+        optimizer={"type": "adam", "lr": 1e-3, "weight_decay": 0.0},
+        schedule={"type": "cosine", "warmup": arguments.steps // 5}, checkpoint={"every": arguments.steps},
+        rollout={"steps": through} if through > 1 else None)
 
 
 def write_trajectories(folder, python, scenario, environment):
@@ -92,7 +69,7 @@ def their_result(folder, arguments, scenario, seed, environment):
     out = folder / f"their-{seed}-{arguments.steps}.json"
     if not out.exists():
         harness.finished([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], arguments.steps, seed, out],
-                          env=environment)
+                         env=environment)
     return json.loads(out.read_text(encoding="utf-8"))
 
 
@@ -100,7 +77,7 @@ def our_result(folder, arguments, scenario, seed, number_type, through, environm
     """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
     name = number_type if through == 1 else f"{number_type}-through-{through}"
     return harness.cached(folder / f"our-{name}-{seed}-{arguments.steps}.json",
-                  lambda: train(name, folder, arguments, scenario, seed, number_type, through, environment))
+                          lambda: train(name, folder, arguments, scenario, seed, number_type, through, environment))
 
 
 def train(name, folder, arguments, scenario, seed, number_type, through, environment):
@@ -108,11 +85,7 @@ def train(name, folder, arguments, scenario, seed, number_type, through, environ
     run = folder / f"run-{name}-{seed}"
     shutil.rmtree(run, ignore_errors=True)
     deck = folder / f"{name}-{seed}.toml"
-    rollout = f"[rollout]\nsteps = {through}\n" if through > 1 else ""
-    rules = 'rules = { head = "fp32" }' if number_type != "fp32" else ""
-    deck.write_text(DECK.format(scenario=scenario, steps=arguments.steps, seed=seed + 1, threads=arguments.threads, batch=BATCH,
-                                layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5) + rollout,
-                    encoding="utf-8")
+    deck.write_text(deck_of(arguments, scenario, seed, number_type, through), encoding="utf-8")
     begin = time.perf_counter()
     harness.finished([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], cwd=folder, env=environment)
     seconds = time.perf_counter() - begin

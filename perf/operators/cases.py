@@ -14,45 +14,11 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-import harness  # noqa: E402: the path is set first
+from decks import deck_text  # noqa: E402: the path is set first
+import harness  # noqa: E402
 
 EPSILONS = {"adamw": 1e-6, "adam": 1e-8}  # the defaults of neuraloperator's AdamW and PyTorch's Adam
 GENERATORS = harness.ROOT / "inputs/data"
-DECK = """[run]
-name = "{name}"
-steps = {steps}
-seed = {seed}
-threads = {threads}
-peak_flops = 1e12
-log_every = 1000
-evaluate_every = {steps}
-[data]
-train = "{train}"
-batch = {batch}
-last_batch = "join"
-normalize = "none"
-[data.arrays]
-inputs = ["/{input}"]
-targets = ["/{target}"]
-axes = "sample {axes}"
-[model]
-type = "fno"
-modes = {modes}
-width = {width}
-blocks = {blocks}
-{padding}loss = "{loss}"
-[precision]
-compute = "{compute}"
-{rules}[optimizer]
-type = "{optimizer}"
-lr = {lr}
-weight_decay = {weight_decay}
-epsilon = {epsilon:g}
-[schedule]
-{schedule}
-[checkpoint]
-every = 0
-"""
 
 
 @dataclasses.dataclass
@@ -131,9 +97,9 @@ def train(deck, folder, stem, arguments):
     return run_folder, time.perf_counter() - begin
 
 
-def rules_of(compute):
-    """The line of [precision] with the layers that stay in float."""
-    return "" if compute == "fp32" else 'rules = { head = "fp32" }\n'
+def precision_of(compute):
+    """[precision], with the layers that stay in float."""
+    return {"compute": compute, "rules": None if compute == "fp32" else {"head": "fp32"}}
 
 
 def updates_of(epochs, case, samples):
@@ -141,24 +107,28 @@ def updates_of(epochs, case, samples):
     return epochs * -(-samples // case.batch)
 
 
-def schedule_lines(case, samples):
+def schedule_of(case, samples):
     updates = updates_of(case.schedule_epochs, case, samples)
     if case.schedule == "cosine":
-        return f'type = "cosine"\nsteps = {updates}'
-    return f'type = "step"\nstep_size = {updates}\nfactor = 0.5'
+        return {"type": "cosine", "steps": updates}
+    return {"type": "step", "step_size": updates, "factor": 0.5}
 
 
 def our_deck(case, data, compute, seed, threads):
     samples = samples_of(case, data)
+    steps = updates_of(case.epochs, case, samples)
     # The published losses are sums over the samples of a batch, ours are means. Adam adds the decay to the gradient, and epsilon to
     # the root of its squares, so that these are for a mean what smaller ones are.
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
-    return DECK.format(**dataclasses.asdict(case) | {
-        "train": data.train.name, "steps": updates_of(case.epochs, case, samples), "seed": seed, "threads": threads,
-        "compute": compute, "rules": rules_of(compute),
-        "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
-        "epsilon": EPSILONS[case.optimizer] / case.batch,
-        "schedule": schedule_lines(case, samples)})
+    return deck_text(
+        run={"name": case.name, "steps": steps, "seed": seed, "threads": threads, "log_every": 1000, "evaluate_every": steps},
+        data={"train": data.train.name, "batch": case.batch, "last_batch": "join", "normalize": "none"},
+        data__arrays={"inputs": [f"/{case.input}"], "targets": [f"/{case.target}"], "axes": f"sample {case.axes}"},
+        model={"type": "fno", "modes": case.modes, "width": case.width, "blocks": case.blocks, "padding": case.padding or None,
+               "loss": case.loss},
+        precision=precision_of(compute),
+        optimizer={"type": case.optimizer, "lr": case.lr, "weight_decay": decay, "epsilon": EPSILONS[case.optimizer] / case.batch},
+        schedule=schedule_of(case, samples), checkpoint={"every": 0})
 
 
 def cached(folder, stem, settings, compute):

@@ -19,7 +19,8 @@ import h5py
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-import harness  # noqa: E402: the path is set first
+from decks import deck_text  # noqa: E402: the path is set first
+import harness  # noqa: E402
 from harness import machine, tables  # noqa: E402
 
 COVERAGE = 0.9
@@ -27,27 +28,12 @@ GAUSSIAN = 1.6448536269514722  # of the central 90 % of a normal distribution
 MEMBERS = 5
 PASSES = 50
 
-DECK = """[run]
-peak_flops = 1e12
-name = "study"
-steps = {steps}
-log_every = {steps}
-[data]
-train = "train.h5"
-batch = 32
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [32, 32]
-[precision]
-compute = "fp32"
-[optimizer]
-type = "adamw"
-lr = 3e-3
-weight_decay = 1e-3
-[checkpoint]
-keep_last = 1
-"""
+
+def deck_of(steps):
+    return deck_text(run={"name": "study", "steps": steps, "log_every": steps},
+                     data={"train": "train.h5", "batch": 32, "normalize": "standard"}, model={"type": "mlp", "hidden": [32, 32]},
+                     precision={"compute": "fp32"}, optimizer={"type": "adamw", "lr": 3e-3, "weight_decay": 1e-3},
+                     checkpoint={"keep_last": 1})
 
 
 def generated(random, counts):
@@ -86,7 +72,7 @@ class Study:
                 file["inputs"] = x[first:first + count].astype("f4")
                 file["targets"] = y[first:first + count].astype("f4")
             first += count
-        (self.folder / "deck.toml").write_text(DECK.format(steps=steps), encoding="utf-8")
+        (self.folder / "deck.toml").write_text(deck_of(steps), encoding="utf-8")
 
     def train(self, folder, *overrides):
         self.mylos("train", "deck.toml", f"run.folder={folder}", *overrides)
