@@ -14,7 +14,7 @@ from neuralop.layers.spectral_convolution import SpectralConv
 from neuralop.models import FNO
 from torch import nn
 
-from pytorch_program import add_compile_option, gentle_adamw, parser_of, serve, training_step, with_compiled
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 WIDTH, BATCH = 32, 16
 PRECISIONS = {"fp16-mixed": "mixed", "fp16-half": "half"}
@@ -30,10 +30,10 @@ def model_of(network, name):
     return SpectralConv(WIDTH, WIDTH, (int(modes),) * 2, fno_block_precision=precision), WIDTH, WIDTH, int(points)
 
 
-def build(name, network):
+def build(name, arguments):
     """One training step as a function without arguments."""
     torch.manual_seed(1)
-    model, inputs, outputs, points = model_of(network, name)
+    model, inputs, outputs, points = model_of(arguments.network, name)
     x = torch.rand(BATCH, inputs, points, points) * 2 - 1
     targets = torch.rand(BATCH, outputs, points, points) * 2 - 1
     # PyTorch's fused AdamW knows no complex numbers; the foreach form is its fastest for them.
@@ -45,12 +45,9 @@ def build(name, network):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--network", default="fno-64-12")
-    add_compile_option(parser)
-    arguments = parser.parse_args()
+    add_step_options(parser)
     os.environ.setdefault("WANDB_MODE", "disabled")
-    torch.set_num_threads(arguments.threads)
-    names = ["fp32", *PRECISIONS, "bf16-autocast"]
-    serve(with_compiled(names, arguments), lambda name: build(name, arguments.network))
+    serve(["fp32", *PRECISIONS, "bf16-autocast"], build, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ convolutions on hosts are fastest in.
 import torch
 from torch import nn
 
-from pytorch_program import add_compile_option, gentle_adamw, parser_of, serve, training_step, with_compiled
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 
 def convolution(inputs, outputs, stride=1):
@@ -68,9 +68,10 @@ class UNet(nn.Module):
 NETWORKS = {"residual": Residual, "unet": UNet}
 
 
-def build(name, network):
+def build(name, arguments):
     """One training step as a function without arguments."""
     torch.manual_seed(1)
+    network = NETWORKS[arguments.network]
     model = network()
     inputs = torch.rand(network.batch, *network.sample) * 2 - 1
     if name.startswith("bf16-pure"):
@@ -83,11 +84,10 @@ def main():
     parser = parser_of(__doc__)
     parser.add_argument("--network", choices=NETWORKS, default="residual")
     parser.add_argument("--types", nargs="+", default=["fp32", "bf16"])
-    add_compile_option(parser)
+    add_step_options(parser)
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     names = [name for name in ("fp32", "bf16-autocast", "bf16-pure") if name.split("-")[0] in arguments.types]
-    serve(with_compiled(names, arguments), lambda name: build(name, NETWORKS[arguments.network]))
+    serve(names, build, arguments)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pytorch_program import add_compile_option, lines_of_first_process, parser_of, processes, serve, with_compiled
+from pytorch_program import add_step_options, parser_of, serve
 
 TYPES = ("fp32", "bf16-products", "bf16-autocast", "bf16-pure")
 NAMES = [f"{of_type}-{attention}" for of_type in TYPES for attention in ("fused", "plain")]
@@ -136,12 +136,13 @@ class Training:
         return loss.detach()
 
 
-def step_on_one_batch(name, shape, ranks):
+def step_on_one_batch(name, arguments):
     """A training step on this process' samples, as a function without arguments."""
-    samples = shape.batch // ranks
+    shape = SHAPES[arguments.shape]
+    samples = (arguments.batch or shape.batch) // arguments.ranks
     tokens = torch.arange(samples * (shape.context + 1)).view(samples, -1) * 7 % shape.vocabulary
     # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
-    training = Training(name, shape, ranks=ranks, lr=1e-7)
+    training = Training(name, shape, ranks=arguments.ranks, lr=1e-7)
     return lambda: training.step(tokens[:, :-1], tokens[:, 1:])
 
 
@@ -225,24 +226,14 @@ def run(name, path, seed, steps):
           f"then {(end - first_done) * 1e3 / max(1, steps - 1):.3f} ms per step, with evaluations")
 
 
-def answer(rank, arguments):
-    """The work of each process for "steps"."""
-    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
-    shape = SHAPES[arguments.shape]
-    shape.batch = arguments.batch or shape.batch
-    names = [name + "-ddp" for name in NAMES] if arguments.ranks > 1 else NAMES
-    serve(with_compiled(names, arguments), lambda name: step_on_one_batch(name, shape, arguments.ranks),
-          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
-
-
 def main():
     parser = parser_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     steps = commands.add_parser("steps")
+    add_step_options(steps)
     steps.add_argument("shape", choices=SHAPES)
     steps.add_argument("--ranks", type=int, default=1)
     steps.add_argument("--batch", type=int, help="samples of a step, over all processes")
-    add_compile_option(steps)
     training = commands.add_parser("run")
     training.add_argument("name")
     training.add_argument("text")
@@ -253,7 +244,7 @@ def main():
         torch.set_num_threads(arguments.threads)
         run(arguments.name, arguments.text, arguments.seed, arguments.steps)
     else:
-        processes(arguments.ranks, answer, arguments)
+        serve(NAMES, step_on_one_batch, arguments)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ import dataclasses
 import torch
 from torch import nn
 
-from pytorch_program import (add_compile_option, gentle_adamw, lines_of_first_process, parser_of, processes, serve, training_step,
-                             with_compiled)
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 
 @dataclasses.dataclass
@@ -38,38 +37,28 @@ def model_of(network):
     return nn.Sequential(*layers)
 
 
-def build(name, network, ranks):
+def build(name, arguments):
     """One training step on this process' samples, as a function without arguments."""
     torch.manual_seed(1)
+    network = NETWORKS[arguments.network]
     model = model_of(network)
-    rows = network.batch // ranks
+    rows = network.batch // arguments.ranks
     inputs = torch.rand(rows, network.widths[0]) * 2 - 1
     labels = torch.arange(rows) % network.widths[-1]
     if name.startswith("bf16-pure"):
         model, inputs = model.bfloat16(), inputs.bfloat16()
-    if ranks > 1:
+    if arguments.ranks > 1:
         model = nn.parallel.DistributedDataParallel(model)
     return training_step(name, model, lambda outputs: nn.functional.cross_entropy(outputs, labels), inputs,
                          [gentle_adamw(model.parameters(), fused=True)], network.clip_norm)
 
 
-def answer(rank, arguments):
-    """The work of each process."""
-    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
-    names = ["fp32", "bf16-autocast", "bf16-pure"]
-    if arguments.ranks > 1:
-        names = [name + "-ddp" for name in names]
-    serve(with_compiled(names, arguments), lambda name: build(name, NETWORKS[arguments.network], arguments.ranks),
-          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
-
-
 def main():
     parser = parser_of(__doc__)
+    add_step_options(parser)
     parser.add_argument("--network", choices=NETWORKS, default="wide")
     parser.add_argument("--ranks", type=int, default=1)
-    add_compile_option(parser)
-    arguments = parser.parse_args()
-    processes(arguments.ranks, answer, arguments)
+    serve(["fp32", "bf16-autocast", "bf16-pure"], build, parser.parse_args())
 
 
 if __name__ == "__main__":
