@@ -32,7 +32,7 @@ ALSO_READ = {
     "scripts.": ("scripts", "packaging", "perf/harness"),
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
     "format": ("include", "src", "apps", "tests", "perf"), "links": ("docs", "README.md"),
-    "perf.": ("perf",), "reacting.": ("apps/reacting",),
+    "perf.": ("perf", "tests/apps/support"), "reacting.": ("apps/reacting",),
 }
 EVERYTHING_READS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "src/CMakeLists.txt", "tests/CMakeLists.txt", "tests/support")
 
