@@ -10,7 +10,6 @@ or with the first step if that takes twice as long. Alone, the result is the med
   perf/busy_study.py --networks mlp --types fp32 --variable GOMP_SPINCOUNT=3000
 """
 
-import argparse
 import functools
 import os
 import pathlib
@@ -24,38 +23,27 @@ import time
 import h5py
 import numpy
 
-import turns
+from decks import deck_text
+import harness
+from harness import tables
+from harness.runs import rows_of
 
 BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
 # The longest time to the end of the first step.
 MAX_S = 90
-
-COMMON = """
-[run]
-name = "{name}"
-steps = 1000000
-log_every = 1
-evaluate_every = 0
-peak_flops = 1e12
-[data]
-train = "{data}"
-batch = {batch}
-{shape}
-[checkpoint]
-every = 0
-[precision]
-compute = "{type}"
-[optimizer]
-lr = 1e-4
-"""
-
-
 # Samples of a step, the data, their grid, and the network.
 MODELS = {
-    "mlp": (512, "samples.h5", "", '[model]\ntype = "mlp"\nhidden = [2048, 2048]\n'),
-    "gpt": (8, "tokens.h5", "", '[model]\ntype = "gpt"\nlayers = 4\nheads = 4\nwidth = 256\ncontext = 256\n'),
-    "residual": (64, "grids.h5", "shape = [32, 32, 3]", '[model]\ntype = "resnet"\nchannels = [32, 64, 128]\nblocks = 3\n'),
+    "mlp": (512, "samples.h5", None, {"type": "mlp", "hidden": [2048, 2048]}),
+    "gpt": (8, "tokens.h5", None, {"type": "gpt", "layers": 4, "heads": 4, "width": 256, "context": 256}),
+    "residual": (64, "grids.h5", [32, 32, 3], {"type": "resnet", "channels": [32, 64, 128], "blocks": 3}),
 }
+
+
+def deck_of(network, compute):
+    batch, data, shape, model = MODELS[network]
+    return deck_text(run={"name": network, "steps": 1000000, "log_every": 1, "evaluate_every": 0},
+                     data={"train": data, "batch": batch, "shape": shape}, checkpoint={"every": 0}, precision={"compute": compute},
+                     optimizer={"lr": 1e-4}, model=model)
 
 
 def write_data(folder):
@@ -75,14 +63,12 @@ def busy_processes(count):
     return [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
 
 
-def ends_of_steps(history):
-    """The end times of all steps so far, in seconds since the first step began."""
+def ends_of_steps(run):
+    """The end times of all steps so far, in seconds since the first step began. The last line may be incomplete."""
     try:
-        names, *rows = [line.split(",") for line in history.read_text().splitlines()]
+        return [float(row["elapsed_s"]) for row in rows_of(run) if None not in row.values()]
     except (OSError, ValueError):
         return []
-    column = names.index("elapsed_s")
-    return [float(row[column]) for row in rows if len(row) == len(names)]
 
 
 def turn(command, folder, deck, is_busy, arguments):
@@ -98,7 +84,7 @@ def turn(command, folder, deck, is_busy, arguments):
                 if run.poll() is not None or time.monotonic() - began > MAX_S + arguments.seconds:
                     raise SystemExit(f"{command} on {deck}: code {run.poll()}\n{run.stderr.read() if run.poll() is not None else ''}")
                 time.sleep(0.05)
-                ends = ends_of_steps(folder / "run/history.csv")
+                ends = ends_of_steps(folder / "run")
         finally:
             for process in [run, *others]:
                 process.kill()
@@ -108,20 +94,10 @@ def turn(command, folder, deck, is_busy, arguments):
 
 
 def environment(arguments):
-    result = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), OMP_PROC_BIND="false")
-    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
+    result = harness.environment(arguments.threads)
+    for name in ("GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
         result.pop(name, None)
     return result | dict(setting.split("=", 1) for setting in arguments.variable)
-
-
-def measure(jobs, rounds):
-    """{job: [milliseconds of each round]}"""
-    results = {name: [] for name in jobs}
-    for number in range(rounds):
-        for name in list(jobs)[:: 1 if number % 2 == 0 else -1]:
-            results[name].append(jobs[name]())
-            print(f"round {number + 1}: {' '.join(name)} {results[name][-1]:.1f} ms", flush=True)
-    return results
 
 
 def print_table(results, arguments):
@@ -132,7 +108,7 @@ def print_table(results, arguments):
     columns = [f"{who}, {load}" for who in whose for load in arguments.loads]
     columns += [f"{who}, busy / alone" for who in whose if both]
     columns += [f"{load}, new / old" for load in arguments.loads if arguments.older]
-    print("\nms per step\n\n| network | type | " + " | ".join(columns) + " |\n" + "|---" * (2 + len(columns)) + "|")
+    print("\nms per step\n\n" + tables.head(["network", "type", *columns]))
     worst = {}
     for network in arguments.networks:
         for kind in arguments.types:
@@ -142,19 +118,19 @@ def print_table(results, arguments):
             for name, ratio in ratios.items():
                 worst[name] = max(ratio, worst.get(name, 0))
             cells = [f"{value:.1f}" for value in at.values()] + [f"{ratio:.3f}" for ratio in ratios.values()]
-            print(f"| {network} | {kind} | " + " | ".join(cells) + " |")
+            print(tables.row([network, kind, *cells]))
     print()
     for name, bar in BARS.items():
         if name in worst:
-            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {'met' if worst[name] <= bar else 'MISSED'}")
+            print(f"  largest {name}: {worst[name]:.3f}   bar {bar}: {harness.met(worst[name] <= bar)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--command", type=pathlib.Path, default=harness.MYLOS)
     parser.add_argument("--older", type=pathlib.Path, help="the command of an older build")
     parser.add_argument("--networks", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--types", nargs="+", choices=["fp32", "bf16", "fp16"], default=["fp32", "bf16", "fp16"])
+    parser.add_argument("--types", nargs="+", choices=harness.TYPES, default=harness.TYPES)
     parser.add_argument("--loads", nargs="+", choices=["alone", "busy"], default=["alone", "busy"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="number of busy processes")
@@ -164,25 +140,23 @@ def main():
     arguments = parser.parse_args()
     commands = {"new": arguments.command.resolve()} | ({"old": arguments.older.resolve()} if arguments.older else {})
     for command in commands.values():
-        if not command.exists():
-            parser.error(f"{command} does not exist")
-    turns.print_machine("Steps alone and busy", argparse.Namespace(threads=arguments.threads, instructions=None))
+        harness.require_program(parser, command, "build the target mylos, or name another command")
+    harness.print_machine("Steps alone and busy", arguments.threads)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_data(folder)
-        subprocess.run([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder, check=True,
-                       stdout=subprocess.DEVNULL)
+        harness.finished([commands["new"], "prepare", "text", "text.txt", "--out", "tokens.h5"], cwd=folder)
         jobs = {}
         for network in arguments.networks:
-            batch, data, shape, model = MODELS[network]
             for kind in arguments.types:
                 deck = f"{network}-{kind}.toml"
-                (folder / deck).write_text(COMMON.format(name=network, data=data, batch=batch, shape=shape, type=kind) + model)
+                (folder / deck).write_text(deck_of(network, kind), encoding="utf-8")
                 for load in arguments.loads:
                     for who, command in commands.items():
                         jobs[network, kind, who, load] = functools.partial(turn, command, folder, deck, load == "busy", arguments)
-        results = measure(jobs, arguments.rounds)
+        results = harness.interleaved(arguments.rounds, jobs, after_turn=lambda number, name, milliseconds: print(
+            f"round {number}: {' '.join(name)} {milliseconds:.1f} ms", flush=True))
     print_table(results, arguments)
     print(f"\n{time.monotonic() - began:.0f} s; load at the end {os.getloadavg()[0]:.1f}")
 

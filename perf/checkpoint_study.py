@@ -10,16 +10,15 @@ fsync.
 
 FOLDER contains fashion_train.h5 of inputs/fashion_mlp.toml; --disk is the folder of the runs (default: the same).
 """
-import argparse
 import pathlib
 import re
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 
-import turns
+import harness
+from harness.runs import rows_of
 
 BARS = {100: 1.04, 500: 1.01}
 STALLED_BAR = 0.5  # percent
@@ -28,42 +27,37 @@ LARGE_BAR = 0.5  # of dd's speed
 
 
 def run(arguments, folder, *overrides):
-    line = [arguments.mylos, "train", turns.ROOT / "inputs" / "fashion_mlp.toml",
+    line = [arguments.mylos, "train", harness.ROOT / "inputs" / "fashion_mlp.toml",
             f"data.train={arguments.data / 'fashion_train.h5'}", f"data.test={arguments.data / 'fashion_test.h5'}",
             f"run.folder={folder}", "run.log_every=100", "run.evaluate_every=1000000", *overrides]
-    result = subprocess.run(line, env=turns.environment(arguments.threads), capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise SystemExit(result.stdout + result.stderr)
-    return result.stdout
+    return harness.output_of(line, env=harness.environment(arguments.threads))
 
 
 def seconds_of_1000_steps(arguments, every, first, stalled):
     """Measures from the progress line of step `first` on; the first checkpoint begins after it."""
     with tempfile.TemporaryDirectory(dir=arguments.disk) as folder:
         text = run(arguments, f"{folder}/run", f"run.steps={first + 1001}", f"checkpoint.every={every}")
-        rows = [line.split(",") for line in (pathlib.Path(folder) / "run" / "history.csv").read_text().splitlines()]
-    elapsed = {int(row[0]): float(row[-1]) for row in rows[1:]}
+        elapsed = {int(row["step"]): float(row["elapsed_s"]) for row in rows_of(pathlib.Path(folder) / "run")}
     if every:
         stalled.append(float(re.search(r"; they [a-z ]+ for [\d.]+ s \(([\d.e-]+) % of the time\)", text)[1]))
     return elapsed[first + 1000] - elapsed[first]
 
 
 def measure_cost(arguments):
-    quiet = turns.Quiet(arguments.patience)
+    quiet = harness.Quiet(arguments.patience)
     for every, bar in BARS.items():
         stalled = []
-        times = turns.in_turns(arguments.rounds, {
+        times = harness.measured(arguments.rounds, {
             "with": lambda every=every, stalled=stalled: seconds_of_1000_steps(arguments, every, every, stalled),
             "without": lambda every=every: seconds_of_1000_steps(arguments, 0, every, [])}, quiet, "s")
-        turns.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
+        harness.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
         print(f"  stalled, % of the run's time: {min(stalled):.2f} .. {max(stalled):.2f}   bar {STALLED_BAR}")
 
 
 def dd(folder, mebibytes):
     target = pathlib.Path(folder) / "dd"
     start = time.monotonic()
-    subprocess.run(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={mebibytes // 4}", "conv=fsync"],
-                   check=True, capture_output=True)
+    harness.finished(["dd", "if=/dev/zero", f"of={target}", "bs=4M", f"count={mebibytes // 4}", "conv=fsync"])
     seconds = time.monotonic() - start
     target.unlink()
     return mebibytes / seconds
@@ -81,18 +75,17 @@ def measure_speed(arguments):
             ours, theirs = size / seconds, dd(folder, int(size))
         shares.append(ours / theirs)
         print(f"turn {turn}: {size:.0f} MiB at {ours:.0f} MiB/s, dd at {theirs:.0f} MiB/s", flush=True)
-    met = "met" if statistics.median(shares) >= LARGE_BAR else "MISSED"
-    print(f"  {'speed of a large checkpoint / dd with fsync':48} {turns.spread(shares)}   bar {LARGE_BAR}: {met}")
+    is_met = statistics.median(shares) >= LARGE_BAR
+    print(f"  {'speed of a large checkpoint / dd with fsync':48} {harness.spread(shares)}   bar {LARGE_BAR}: {harness.met(is_met)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build" / "host" / "bin" / "mylos")
+    parser = harness.parser_of(__doc__)
+    harness.add_mylos_option(parser)
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--disk", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--patience", type=float, default=1)
+    harness.add_turn_options(parser, patience_s=1)
     arguments = parser.parse_args()
     arguments.disk = arguments.disk or arguments.data
     measure_cost(arguments)

@@ -14,7 +14,6 @@ how to get it. Results of a busy machine are marked, in the table and in FILE.
 Ends with 0 if all that is here was measured, with 1 if nothing could be or a comparison ended with an error.
 """
 
-import argparse
 import datetime
 import json
 import pathlib
@@ -24,12 +23,11 @@ import sys
 import tempfile
 import time
 
-import turns
 from comparison import peers, subjects, table
-from precision_tables import page
-from scaling_study import machine
+import harness
+from harness import machine
 
-PERF = turns.ROOT / "perf"
+PERF = harness.ROOT / "perf"
 
 
 def command_of(comparison, record, here, arguments):
@@ -64,7 +62,7 @@ def reason_of(output):
 
 def run(command, verbose):
     """Runs a script. Returns its exit code and what it printed, which is on the screen already if `verbose`."""
-    with subprocess.Popen(command, cwd=turns.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as script:
+    with subprocess.Popen(command, cwd=harness.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as script:
         lines = []
         for line in script.stdout:
             lines.append(line)
@@ -97,19 +95,19 @@ def measure(comparison, here, arguments):
 def document_of(results, here, arguments):
     """All that is stored of a call."""
     return {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "commit": peers.output_of("git", "-C", turns.ROOT, "describe", "--always", "--dirty").strip(),
-            "machine": {"processor": machine.processor(), "instruction_sets": page.instruction_sets(), "cores": machine.cores()},
+            "commit": machine.commit("describe", "--always", "--dirty"),
+            "machine": {"processor": machine.processor(), "instruction_sets": machine.instruction_sets(), "cores": machine.cores()},
             "versions": here.versions(), "mylos": here.mylos_version, "threads": arguments.threads, "quick": arguments.quick,
             "reliable": not any(table.disturbance(result) for result in results), "comparisons": results}
 
 
 def read_arguments():
     names = [comparison.name for comparison in subjects.COMPARISONS]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="a part of the comparisons, with few rounds")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"some of: {', '.join(names)}")
-    parser.add_argument("--build", type=pathlib.Path, default=turns.ROOT / "build/host", help="a build with benchmarks and tests")
-    parser.add_argument("--device-build", type=pathlib.Path, default=turns.ROOT / "build/cuda", help="a build for the device, for `device`")
+    parser.add_argument("--build", type=pathlib.Path, default=harness.ROOT / "build/host", help="a build with benchmarks and tests")
+    parser.add_argument("--device-build", type=pathlib.Path, default=harness.ROOT / "build/cuda", help="a build for the device, for `device`")
     parser.add_argument("--ftorch", type=pathlib.Path, metavar="PREFIX", help="where FTorch is installed; default: FTORCH_PREFIX, or "
                         "the first of CMAKE_PREFIX_PATH that has it")
     parser.add_argument("--threads", type=int, default=machine.cores(), help="of each program, but those of calls, which have one")
@@ -117,7 +115,7 @@ def read_arguments():
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="store the results, with the machine and all versions")
     parser.add_argument("--verbose", action="store_true", help="show what the scripts print")
-    turns.add_python_option(parser)
+    harness.add_python_option(parser)
     arguments = parser.parse_args()
     if arguments.ftorch and not peers.ftorch_prefix(arguments.ftorch):
         parser.error(f"{arguments.ftorch} has no lib/cmake/FTorch/FTorchConfig.cmake: --ftorch names the prefix of an installation")
@@ -131,7 +129,7 @@ def read_arguments():
 def main():
     arguments = read_arguments()
     here = peers.Machine(arguments.build, arguments.python, arguments.ftorch, arguments.device_build)
-    if (busy := turns.Quiet.busy_share()) > turns.BUSY_SHARE:
+    if (busy := harness.Quiet.busy_share()) > harness.BUSY_SHARE:
         print(f"Another process uses {100 * busy:.0f} % of the CPU. Results will be marked; better wait for an idle machine.", flush=True)
     results = []
     try:

@@ -9,38 +9,27 @@ within a round, and the share of the rate of a large bfloat16 product that the s
 and token, and 12 per layer, width and token of context, as in the PaLM paper (arXiv:2204.02311, appendix B).
 """
 
-import argparse
-import array
-import csv
 import pathlib
-import random
 import statistics
-import subprocess
 import tempfile
 import tomllib
 
-import turns
+import harness
+from harness import runs
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PEER = ROOT / "perf/pytorch_device.py"
+PEER = harness.ROOT / "perf/pytorch_device.py"
 
 
-def output_of(command):
-    command = [str(word) for word in command]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        tail = "\n".join(done.stdout.strip().splitlines()[-6:])
-        raise RuntimeError(f"{' '.join(command)} ended with code {done.returncode}:\n{tail}")
-    return done.stdout
+class NoStep(Exception):
+    """Why a step of this micro-batch was impossible: it may be too large for the device's memory."""
 
 
 class Mylos:
     def __init__(self, arguments, model, folder):
         self.arguments, self.model, self.folder, self.runs = arguments, model, folder, 0
         raw, self.tokens = folder / "tokens.bin", folder / "tokens.h5"
-        words = array.array("H", random.Random(2).randbytes(8_000_000))
-        raw.write_bytes(array.array("H", (word % model["vocabulary"] for word in words)).tobytes())
-        output_of([arguments.mylos, "prepare", "tokens", raw, "--vocabulary", model["vocabulary"], "--out", self.tokens])
+        runs.write_random_tokens(raw, model["vocabulary"], 4_000_000)
+        harness.finished([arguments.mylos, "prepare", "tokens", raw, "--vocabulary", model["vocabulary"], "--out", self.tokens])
 
     def rate(self, micro_batch):
         """Tokens per second over the second half of a run's steps."""
@@ -49,11 +38,12 @@ class Mylos:
         settings = {"data.train": self.tokens, "data.validation": 0.0, "data.batch": micro_batch,
                     "data.micro_batch": micro_batch, "run.folder": run, "run.steps": self.arguments.steps,
                     "run.log_every": 4, "schedule.warmup": 0}
-        output_of([self.arguments.mylos, "train", self.arguments.deck, *(f"{key}={value}" for key, value in settings.items()),
-                   *self.arguments.set])
-        with (run / "history.csv").open() as file:
-            rates = [float(row["samples_per_s"]) for row in csv.DictReader(file)]
-        return statistics.median(rates[len(rates) // 2:]) * self.model["context"]
+        try:
+            harness.finished([self.arguments.mylos, "train", self.arguments.deck, *(f"{key}={value}" for key, value in settings.items()),
+                              *self.arguments.set])
+        except harness.ProgramFailed as failure:
+            raise NoStep(harness.last_lines(failure.messages, 1)) from None
+        return runs.samples_per_s(run) * self.model["context"]
 
 
 class PyTorch:
@@ -61,26 +51,18 @@ class PyTorch:
 
     def __init__(self, arguments, model):
         self.steps = arguments.steps
-        shape = [str(model[key]) for key in ("layers", "heads", "width", "context", "vocabulary")]
-        self.process = subprocess.Popen([arguments.python, str(PEER), *shape], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-
-    def answer(self, line):
-        print(line, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"{PEER.name} ended with code {self.process.wait()}")
-        return float(answer)
+        shape = [model[key] for key in ("layers", "heads", "width", "context", "vocabulary")]
+        self.program = harness.Server([arguments.python, PEER, *shape])
 
     def rate(self, micro_batch):
-        rate = self.answer(f"steps {micro_batch} {self.steps}")
+        rate = self.program.number(f"steps {micro_batch} {self.steps}")
         if rate == 0:
-            raise RuntimeError("does not fit this device's memory")
+            raise NoStep("does not fit this device's memory")
         return rate
 
     def product(self):
         """TFLOP/s of a large GEMM."""
-        return self.answer("product")
+        return self.program.number("product")
 
 
 def operations_per_token(model):
@@ -90,28 +72,28 @@ def operations_per_token(model):
 
 
 def best_micro_batch(side, name, micro_batches):
-    """Skips micro-batches that are too large for the device's memory."""
+    """Skips micro-batches of which no step is possible."""
     rates = {}
     for micro_batch in micro_batches:
         try:
             rates[micro_batch] = side.rate(micro_batch)
             print(f"  {name:8} micro-batch {micro_batch:3}   {rates[micro_batch]:12,.0f} tokens/s", flush=True)
-        except RuntimeError as problem:
-            print(f"  {name:8} micro-batch {micro_batch:3}   {str(problem).splitlines()[-1]}", flush=True)
+        except NoStep as reason:
+            print(f"  {name:8} micro-batch {micro_batch:3}   {reason}", flush=True)
     if not rates:
         raise SystemExit(f"{name} made no step")
     return max(rates, key=rates.get)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--deck", type=pathlib.Path, default=ROOT / "inputs/gpt2_124m.toml")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--deck", type=pathlib.Path, default=harness.ROOT / "inputs/gpt2_124m.toml")
     parser.add_argument("--micro-batches", type=int, nargs="+", default=[16, 32, 64])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--mylos", type=pathlib.Path, default=ROOT / "build/cuda/bin/mylos")
+    parser.add_argument("--mylos", type=pathlib.Path, default=harness.ROOT / "build/cuda/bin/mylos")
     parser.add_argument("--python", default="python3")
-    turns.add_json_option(parser)
+    harness.add_json_option(parser)
     parser.add_argument("--set", nargs="+", default=[], help="overrides of the deck, for Mylos")
     arguments = parser.parse_args()
     model = tomllib.loads(arguments.deck.read_text())["model"]
@@ -120,20 +102,19 @@ def main():
         sides = {"Mylos": Mylos(arguments, model, pathlib.Path(folder)), "PyTorch": PyTorch(arguments, model)}
         best = {name: best_micro_batch(side, name, arguments.micro_batches) for name, side in sides.items()}
         peak = sides["PyTorch"].product()
-        rates = {name: [] for name in sides}
-        for turn in range(arguments.rounds):
-            for name in list(sides)[:: 1 if turn % 2 == 0 else -1]:
-                rates[name].append(sides[name].rate(best[name]))
-            print(f"  round {turn + 1}   " + "   ".join(f"{name} {found[-1]:,.0f}" for name, found in rates.items()), flush=True)
+
+        def show(number, found):
+            print(f"  round {number}   " + "   ".join(f"{name} {rates[-1]:,.0f}" for name, rates in found.items()), flush=True)
+
+        rates = harness.interleaved(arguments.rounds, {name: lambda name=name: sides[name].rate(best[name]) for name in sides}, after_round=show)
 
     print(f"\n  a product of 8192 in bf16      {peak:8.1f} TFLOP/s")
     for name, found in rates.items():
         share = statistics.median(found) * operations_per_token(model) * 1e-12 / peak
         print(f"  {name:8} micro-batch {best[name]:3}   {statistics.median(found):12,.0f} tokens/s   {100 * share:5.1f} % of it")
     times = {name: [1e6 / rate for rate in found] for name, found in rates.items()}
-    turns.store(arguments.json, {"device": times}, turns.Quiet(0), "µs")
-    ratios = [ours / theirs for ours, theirs in zip(rates["Mylos"], rates["PyTorch"])]
-    print(f"  Mylos / PyTorch   {statistics.median(ratios):.3f}   [{min(ratios):.3f} .. {max(ratios):.3f}]")
+    harness.store(arguments.json, {"device": times}, harness.Quiet(0), "µs")
+    print(f"  Mylos / PyTorch   {harness.spread(harness.ratios(rates['Mylos'], rates['PyTorch'])).lstrip()}")
 
 
 if __name__ == "__main__":

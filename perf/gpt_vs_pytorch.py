@@ -15,22 +15,20 @@ Ratios are formed within a round, and --instructions and --older are, as step_vs
 benchmarks (--run: with the command), and scripts/peers for PyTorch.
 """
 
-import argparse
 import pathlib
 import re
 import statistics
-import subprocess
 import tempfile
 import time
 
-import turns
+import harness
+from harness import steps
 
-TYPES = ("fp32", "bf16", "fp16")
 BATCHES = {"medium": 4, "small": 12}
 SHAPES = {"medium": "6/6/384, context 256, batch 4", "small": "4/4/128, context 64, batch 12"}
-SCRIPT = turns.ROOT / "perf/pytorch_gpt.py"
-TEXT = turns.ROOT / "inputs/data/tinyshakespeare.txt"
-DECK = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
+SCRIPT = harness.ROOT / "perf/pytorch_gpt.py"
+TEXT = harness.ROOT / "inputs/data/tinyshakespeare.txt"
+DECK = harness.ROOT / "inputs/gpt_shakespeare_cpu.toml"
 
 
 def peer_steps(shape, arguments):
@@ -40,8 +38,8 @@ def peer_steps(shape, arguments):
 def peer_bars(arguments):
     """Bars of the medium GPT by instructions; the small one must only not be slower."""
     if arguments.shape == "small":
-        return {(name, ""): 1.00 for name in TYPES}
-    if not turns.has_16_bit_products(arguments):
+        return {(name, ""): 1.00 for name in harness.TYPES}
+    if not steps.has_16_bit_products(arguments):
         return {("fp32", ""): 1 / 1.1}
     return {("bf16", ""): 1 / 1.4, ("fp32", "fp32"): 1.00}
 
@@ -49,45 +47,41 @@ def peer_bars(arguments):
 def compare_steps(arguments):
     if arguments.shape == "small":
         arguments.floors = False
-    turns.print_machine(f"GPT {SHAPES[arguments.shape]}, AdamW", arguments)
-    quiet = turns.Quiet(arguments.patience)
-    mylos, results = turns.compare_steps([arguments.shape], TYPES, [peer_steps(arguments.shape, arguments)], arguments,
-                                         quiet)
-    turns.print_against_ours(results, TYPES, {"fp32": 1.15, "bf16": 1.15}, arguments)
-    turns.print_against_peer(results, peer_bars(arguments))
+    quiet = harness.Quiet(arguments.patience)
+    mylos, results = steps.compare(f"GPT {SHAPES[arguments.shape]}, AdamW", [arguments.shape], harness.TYPES,
+                                   [peer_steps(arguments.shape, arguments)], arguments, quiet,
+                                   floor_bars={"fp32": 1.15, "bf16": 1.15}, peer_bars=peer_bars(arguments))
     quiet.report()
-    turns.store(arguments.json, {arguments.shape: results}, quiet)
+    harness.store(arguments.json, {arguments.shape: results}, quiet)
     mylos.close()
 
 
 def compare_ranks(arguments):
     batch = arguments.batch or BATCHES[arguments.shape]
-    turns.print_machine(f"GPT {SHAPES[arguments.shape]}, {batch} samples over {arguments.ranks} ranks, buckets of "
-                        f"{arguments.bucket} KiB", arguments)
-    quiet = turns.Quiet(arguments.patience)
-    words = [*turns.held(arguments), arguments.shape]
-    several = turns.Program(turns.command_of(arguments.bench, arguments, words), arguments, arguments.ranks)
-    one = turns.Program([arguments.bench, *words], arguments)
+    harness.print_machine(f"GPT {SHAPES[arguments.shape]}, {batch} samples over {arguments.ranks} ranks, buckets of "
+                          f"{arguments.bucket} KiB", arguments.threads, arguments.instructions)
+    quiet = harness.Quiet(arguments.patience)
+    words = [*steps.held(arguments), arguments.shape]
+    several = harness.start(steps.command_of(arguments.bench, arguments, words), arguments, arguments.ranks)
+    one = harness.start([arguments.bench, *words], arguments)
     step = f"batch-{batch}-bucket-{arguments.bucket}"
     jobs = {}
     for name in arguments.types:
         jobs |= {f"{name} one rank": lambda name=name: one.number(f"step {name}-{step} {arguments.steps}"),
                  name: lambda name=name: several.number(f"step {name}-{step} {arguments.steps}"),
                  f"{name} state": lambda name=name: several.number(f"step {name}-{step}-state {arguments.steps}")}
-    peer = turns.Peer([SCRIPT, "--threads", str(arguments.threads), "steps", arguments.shape, "--ranks",
-                       str(arguments.ranks), "--batch", str(batch)], arguments)
+    peer = steps.Peer([*peer_steps(arguments.shape, arguments), "--ranks", arguments.ranks, "--batch", batch], arguments)
     jobs |= peer.jobs(arguments.steps)
-    results = turns.in_turns(arguments.rounds, turns.without_hopeless(jobs), quiet)
-    turns.print_times(results, arguments.rounds)
-    print("\nRatios, each within a round: median [smallest .. largest]")
+    results = harness.measured(arguments.rounds, steps.without_hopeless(jobs), quiet)
+    steps.print_times(results, arguments.rounds)
+    print(harness.HEADING_OF_RATIOS)
     for name in arguments.types:
-        turns.print_ratio(f"{name}, {arguments.ranks} ranks / one rank", results[name], results[f"{name} one rank"],
-                          1 / 0.92)
-        turns.print_ratio(f"{name}, masters cut / plain", results[f"{name} state"], results[name], 1.03)
-    best = turns.best_of(results, arguments.types)
-    turns.print_against_peer(results, {(best, ""): 1 / (1.3 if turns.has_16_bit_products(arguments) else 1.15)})
+        harness.print_ratio(f"{name}, {arguments.ranks} ranks / one rank", results[name], results[f"{name} one rank"], 1 / 0.92)
+        harness.print_ratio(f"{name}, masters cut / plain", results[f"{name} state"], results[name], 1.03)
+    best = harness.best_of(results, arguments.types)
+    steps.print_against_peer(results, {(best, ""): 1 / (1.3 if steps.has_16_bit_products(arguments) else 1.15)})
     quiet.report()
-    turns.store(arguments.json, {arguments.shape: results}, quiet)
+    harness.store(arguments.json, {arguments.shape: results}, quiet)
     for program in several, one, peer:
         program.close()
 
@@ -98,43 +92,38 @@ class WholeRuns:
 
     def __init__(self, command_of, arguments):
         self.command_of = command_of
-        self.environment = turns.environment(arguments.threads, arguments.instructions)
+        self.environment = harness.environment(arguments.threads, arguments.instructions)
         self.losses = []  # over the validation windows, by seed
 
     def __call__(self):
-        command = [str(word) for word in self.command_of(len(self.losses) + 1)]
         start = time.monotonic()
-        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+        output = harness.output_of(self.command_of(len(self.losses) + 1), env=self.environment)
         seconds = time.monotonic() - start
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} ended with code {done.returncode}:\n{done.stdout}")
-        self.losses.append(float(re.findall(r"validation.*loss ([0-9.]+)", done.stdout)[-1]))
+        self.losses.append(float(re.findall(r"validation.*loss ([0-9.]+)", output)[-1]))
         return seconds
 
 
 def fastest_names(arguments, quiet):
     """PyTorch's fastest eager and compiled variants, by their steps of the small GPT."""
-    pytorch = turns.Peer(peer_steps("small", arguments), arguments)
+    pytorch = steps.Peer(peer_steps("small", arguments), arguments)
     if not pytorch.names:
         return []
-    jobs = turns.without_hopeless(pytorch.jobs(arguments.steps))
-    results = turns.in_turns(3, jobs, quiet)
-    turns.print_times(results, 3)
+    jobs = steps.without_hopeless(pytorch.jobs(arguments.steps))
+    results = harness.measured(3, jobs, quiet)
+    steps.print_times(results, 3)
     pytorch.close()
     eager = [name for name in jobs if not name.endswith("-compiled")]
     compiled = [name for name in jobs if name.endswith("-compiled")]
-    return [turns.best_of(results, names).removeprefix("PyTorch ") for names in (eager, compiled) if names]
+    return [harness.best_of(results, names).removeprefix("PyTorch ") for names in (eager, compiled) if names]
 
 
 def compare_runs(arguments):
-    turns.print_machine(f"{DECK.name}, {arguments.run_steps} steps", arguments)
-    quiet = turns.Quiet(arguments.patience)
+    harness.print_machine(f"{DECK.name}, {arguments.run_steps} steps", arguments.threads, arguments.instructions)
+    quiet = harness.Quiet(arguments.patience)
     names = fastest_names(arguments, quiet)
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "text.h5"
-        subprocess.run([arguments.mylos, "prepare", "text", TEXT, "--out", data], check=True,
-                       stdout=subprocess.DEVNULL, env=turns.environment(arguments.threads))
+        harness.finished([arguments.mylos, "prepare", "text", TEXT, "--out", data], env=harness.environment(arguments.threads))
 
         def ours(name):
             held = [f"kernels.instructions={arguments.instructions}"] if arguments.instructions else []
@@ -148,39 +137,38 @@ def compare_runs(arguments):
                 arguments.python, SCRIPT, "--threads", arguments.threads, "run", name, TEXT,
                 "--steps", arguments.run_steps, "--seed", seed], arguments)
 
-        runs = {name: ours(name) for name in TYPES}
+        runs = {name: ours(name) for name in harness.TYPES}
         runs |= {f"PyTorch {name}": peer(name) for name in names + (["nanogpt"] if names else [])}
-        seconds = turns.in_turns(arguments.rounds, runs, quiet, "s")
+        seconds = harness.measured(arguments.rounds, runs, quiet, "s")
 
     print(f"\nSeconds of a run, median of {arguments.rounds} rounds [smallest .. largest]; validation losses by seed")
     for name, run in runs.items():
         losses = " ".join(f"{loss:.4f}" for loss in run.losses)
-        print(f"  {name:40} {turns.spread(seconds[name])}   {losses}   mean {statistics.mean(run.losses):.4f}")
+        print(f"  {name:40} {harness.spread(seconds[name])}   {losses}   mean {statistics.mean(run.losses):.4f}")
     if names:
-        print("\nRatios, each within a round: median [smallest .. largest]")
-        fastest = turns.best_of(seconds, [f"PyTorch {name}" for name in names])
-        turns.print_ratio(f"bf16 / {fastest}", seconds["bf16"], seconds[fastest], 1 / 1.4)
-        turns.print_ratio("bf16 / PyTorch nanogpt", seconds["bf16"], seconds["PyTorch nanogpt"], 1 / 2)
+        print(harness.HEADING_OF_RATIOS)
+        fastest = harness.best_of(seconds, [f"PyTorch {name}" for name in names])
+        harness.print_ratio(f"bf16 / {fastest}", seconds["bf16"], seconds[fastest], 1 / 1.4)
+        harness.print_ratio("bf16 / PyTorch nanogpt", seconds["bf16"], seconds["PyTorch nanogpt"], 1 / 2)
     quiet.report()
-    turns.store(arguments.json, {"run": seconds}, quiet, "s")
+    harness.store(arguments.json, {"run": seconds}, quiet, "s")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    turns.add_options(parser, "gpt_bench")
-    turns.add_peer_options(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "gpt_bench")
+    harness.add_peer_options(parser)
     parser.add_argument("--shape", choices=SHAPES, default="medium", help="shape of the GPT")
     parser.add_argument("--ranks", type=int, default=1, help="more than one: compare steps on this number of ranks; default 2 threads in total")
     parser.add_argument("--batch", type=int, help="with --ranks: samples of a step, over all ranks")
     parser.add_argument("--bucket", type=int, default=2048, help="with --ranks: KiB of gradients per bucket")
-    parser.add_argument("--types", choices=TYPES, nargs="+", default=TYPES, help="with --ranks: types of Mylos")
+    parser.add_argument("--types", choices=harness.TYPES, nargs="+", default=harness.TYPES, help="with --ranks: types of Mylos")
     parser.add_argument("--run", action="store_true", help="compare complete runs; a round takes about four minutes")
-    parser.add_argument("--mylos", type=pathlib.Path, default=turns.ROOT / "build/host/bin/mylos")
+    harness.add_mylos_option(parser)
     parser.add_argument("--run-steps", type=int, default=2000)
-    arguments = turns.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.run:
-        if not arguments.mylos.exists():
-            parser.error(f"{arguments.mylos} does not exist: build the target mylos, or name it with --mylos")
+        harness.require_program(parser, arguments.mylos, "build the target mylos, or name it with --mylos")
         compare_runs(arguments)
     elif arguments.ranks > 1:
         compare_ranks(arguments)

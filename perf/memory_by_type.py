@@ -6,13 +6,10 @@ usage: perf/memory_by_type.py [--mylos build/host/bin/mylos] [--budget "4 GiB"]
 prints a table in Markdown: the decks of inputs/, without recomputation, on one rank of this machine.
 """
 import argparse
-import json
-import pathlib
-import subprocess
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-INPUTS = HERE.parent / "inputs"
+import harness
+from harness import plans, tables
+
 MEBIBYTE = 1 << 20
 # Name, deck, and the sizes that its data would have.
 NETWORKS = [
@@ -29,34 +26,22 @@ TYPES = ("fp32", "bf16")
 
 def plan(arguments, deck, keys, budget):
     """The plan, or None where it does not fit."""
-    line = [arguments.mylos, "plan", INPUTS / f"{deck}.toml", "--json", "memory.times=model", "memory.recompute=none",
-            f"memory.budget={budget}", *keys]
-    done = subprocess.run([str(word) for word in line], text=True, capture_output=True, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"{' '.join(map(str, line))}\n{done.stderr}")
-    return json.loads(done.stdout) if done.returncode == 0 else None
+    return plans.plan(arguments.mylos, harness.ROOT / f"inputs/{deck}.toml", "memory.times=model", "memory.recompute=none",
+                      f"memory.budget={budget}", *keys)
 
 
 def largest_batch(arguments, deck, keys):
     """The most samples of a step in one micro-batch that fit the budget."""
-    def fits(samples):
-        return plan(arguments, deck, [*keys, f"data.batch={samples}", "data.micro_batch=0"], arguments.budget) is not None
-    fitting, too_many = 0, 1
-    while fits(too_many):
-        fitting, too_many = too_many, 2 * too_many
-    while too_many - fitting > 1:
-        middle = (fitting + too_many) // 2
-        fitting, too_many = (middle, too_many) if fits(middle) else (fitting, middle)
-    return fitting
+    return plans.largest(
+        lambda samples: plan(arguments, deck, [*keys, f"data.batch={samples}", "data.micro_batch=0"], arguments.budget))[0]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--mylos", default=str(HERE.parent / "build/host/bin/mylos"))
+    parser.add_argument("--mylos", default=str(harness.MYLOS))
     parser.add_argument("--budget", default="4 GiB", help="of the largest batch")
     arguments = parser.parse_args()
-    print("| network | activations, MiB: float, bfloat16 | saved | a rank, MiB | saved | "
-          f"largest batch in {arguments.budget} |\n|---|---|---|---|---|---|")
+    print(tables.head(["network", "activations, MiB: float, bfloat16", "saved", "a rank, MiB", "saved", f"largest batch in {arguments.budget}"]))
     for name, deck, keys in NETWORKS:
         plans = [plan(arguments, deck, [*keys, f"precision.compute={type_}"], "500 GiB") for type_ in TYPES]
         cells = [name]
@@ -64,7 +49,7 @@ def main():
             bytes_ = [each[what] - (each["checkpoint_copy_bytes"] if what == "rank_bytes" else 0) for each in plans]
             cells += [", ".join(f"{each / MEBIBYTE:.0f}" for each in bytes_), f"{100 * (1 - bytes_[1] / bytes_[0]):.0f} %"]
         cells.append(", ".join(str(largest_batch(arguments, deck, [*keys, f"precision.compute={type_}"])) for type_ in TYPES))
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print(tables.row(cells), flush=True)
 
 
 main()

@@ -9,12 +9,12 @@ plot.
   perf/memory_study.py [--bench build/host/bin/gpt_bench] [--pairs 7] [--type bf16] [--plot memory_study.png]
 """
 
-import argparse
 import dataclasses
 import pathlib
 import statistics
 
-import turns
+import harness
+from harness import steps
 
 # Percent of the activations' bytes that are saved: at most this much longer may a step take (None: no bar).
 SAVED = {15: None, 25: None, 35: 1.05, 50: 1.14, 60: None, 75: 1.26, 85: None, 90: 1.36}
@@ -36,22 +36,20 @@ class Point:
 def measure(name, arguments, quiet):
     """Measures in a separate process, which has the weights of only two runs."""
     all_kept, planned = arguments.type, f"{arguments.type}-{name}"
-    program = turns.Program([arguments.bench, *turns.held(arguments), arguments.shape], arguments)
+    program = harness.start([arguments.bench, *steps.held(arguments), arguments.shape], arguments)
     size_of_all = program.number(f"memory {all_kept}")
     size, predicted = (float(word) for word in program.ask(f"memory {planned}")[0].split()[:2])
-    times = turns.in_turns(arguments.pairs, {
-        step: lambda step=step: program.number(f"step {step} {arguments.steps}") for step in (all_kept, planned)},
-        quiet)
+    times = harness.measured(arguments.pairs, steps.step_jobs(program, (all_kept, planned), arguments.steps), quiet)
     program.close()
-    return Point(name, 1 - size / size_of_all, predicted, turns.ratios(times[planned], times[all_kept]))
+    return Point(name, 1 - size / size_of_all, predicted, harness.ratios(times[planned], times[all_kept]))
 
 
 def print_table(points):
     print(f"\n{'plan':12} {'saved':>7}   {'step / keeping all':32} {'predicted':>9}")
     for point in points:
         bar = SAVED.get(int(point.name.removeprefix("save-"))) if point.name.startswith("save-") else None
-        verdict = "" if bar is None else f"   bar {bar:.2f}: {'met' if point.overhead + 1 <= bar else 'MISSED'}"
-        print(f"{point.name:12} {point.saved:7.1%}   {turns.spread(point.ratios):32} {1 + point.predicted:9.3f}"
+        verdict = "" if bar is None else f"   bar {bar:.2f}: {harness.met(point.overhead + 1 <= bar)}"
+        print(f"{point.name:12} {point.saved:7.1%}   {harness.spread(point.ratios):32} {1 + point.predicted:9.3f}"
               f"{verdict}")
 
 
@@ -100,18 +98,18 @@ def draw(points, what, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    turns.add_options(parser, "gpt_bench", steps=1)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "gpt_bench", steps=1)
     parser.add_argument("--pairs", type=int, default=7, help="pairs of a plan's step and the step that stores all activations")
-    parser.add_argument("--type", choices=("fp32", "bf16", "fp16"), default="bf16")
+    parser.add_argument("--type", choices=steps.TYPES, default="bf16")
     parser.add_argument("--shape", choices=("deep", "medium", "small"), default="deep", help="shape of the GPT")
     parser.add_argument("--plans", nargs="+", help="only these plans: save-50 every-2 ...")
     parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("memory_study.png"))
-    arguments = turns.read_options(parser)
+    arguments = harness.read_options(parser)
 
     what = f"GPT ({arguments.shape}), {arguments.type}, AdamW"
-    turns.print_machine(what, arguments)
-    quiet = turns.Quiet(arguments.patience)
+    harness.print_machine(what, arguments.threads, arguments.instructions)
+    quiet = harness.Quiet(arguments.patience)
     names = arguments.plans or [f"save-{share}" for share in SAVED] + [f"every-{k}" for k in EVERY]
     points = []
     for name in names:

@@ -7,7 +7,6 @@ Speaks what chain_bench speaks; the networks are its fno-64-12 and spectral-64-1
   bf16-autocast   torch.autocast, which leaves transforms in float
 """
 
-import argparse
 import os
 
 import torch
@@ -15,7 +14,7 @@ from neuralop.layers.spectral_convolution import SpectralConv
 from neuralop.models import FNO
 from torch import nn
 
-from pytorch_program import serve
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 WIDTH, BATCH = 32, 16
 PRECISIONS = {"fp16-mixed": "mixed", "fp16-half": "half"}
@@ -31,48 +30,24 @@ def model_of(network, name):
     return SpectralConv(WIDTH, WIDTH, (int(modes),) * 2, fno_block_precision=precision), WIDTH, WIDTH, int(points)
 
 
-def build(name, network):
+def build(name, arguments):
     """One training step as a function without arguments."""
     torch.manual_seed(1)
-    model, inputs, outputs, points = model_of(network, name)
+    model, inputs, outputs, points = model_of(arguments.network, name)
     x = torch.rand(BATCH, inputs, points, points) * 2 - 1
     targets = torch.rand(BATCH, outputs, points, points) * 2 - 1
-    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit. PyTorch's fused AdamW knows no
-    # complex numbers; the foreach form is its fastest for them.
+    # PyTorch's fused AdamW knows no complex numbers; the foreach form is its fastest for them.
     real, complex_ = ([p for p in model.parameters() if p.is_complex() == which] for which in (False, True))
-    optimizers = [torch.optim.AdamW(part, lr=1e-7, weight_decay=0.01, **form)
-                  for part, form in ((real, {"fused": True}), (complex_, {"foreach": True})) if part]
-    autocast = name.startswith("bf16-autocast")
-
-    def loss_of(batch):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            return nn.functional.mse_loss(model(batch).float(), targets)
-
-    if name.endswith("-compiled"):
-        loss_of = torch.compile(loss_of)
-
-    def step():
-        for optimizer in optimizers:
-            optimizer.zero_grad(set_to_none=True)
-        loss_of(x).backward()
-        for optimizer in optimizers:
-            optimizer.step()
-
-    return step
+    optimizers = [gentle_adamw(part, **form) for part, form in ((real, {"fused": True}), (complex_, {"foreach": True})) if part]
+    return training_step(name, model, lambda outputs: nn.functional.mse_loss(outputs.float(), targets), x, optimizers)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
+    parser = parser_of(__doc__)
     parser.add_argument("--network", default="fno-64-12")
-    parser.add_argument("--no-compile", action="store_true")
-    arguments = parser.parse_args()
+    add_step_options(parser)
     os.environ.setdefault("WANDB_MODE", "disabled")
-    torch.set_num_threads(arguments.threads)
-    names = ["fp32", *PRECISIONS, "bf16-autocast"]
-    if not arguments.no_compile:
-        names += [name + "-compiled" for name in names]
-    serve(names, lambda name: build(name, arguments.network))
+    serve(["fp32", *PRECISIONS, "bf16-autocast"], build, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ Networks: shared memory, and TCP between two network namespaces whose link `tc` 
 
 usage: perf/overlap_study.py --older OLDER_GPT_BENCH [--network shared|tcp] [--rate 1gbit] [--batches 4 16] [--buckets 2048]
 """
-import argparse
 import contextlib
 import pathlib
 import statistics
 import subprocess
 import tempfile
 
-from turns import Program, Quiet, add_options, in_turns, print_machine, ratios, spread
+import harness
 
 RANKS = 2
 NAMESPACES = "mylos-rank-0", "mylos-rank-1"
@@ -54,24 +53,20 @@ def limited_link(rate):
 
 def two_ranks(bench, network, folder):
     """The command that starts the ranks in them."""
-    mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)]
     if network == "shared":
-        return [*mpirun, bench, "medium"]
+        return [*harness.on_ranks(RANKS), bench, "medium"]
     wrapper = pathlib.Path(folder, "in_own_namespace")
     wrapper.write_text(IN_OWN_NAMESPACE, encoding="utf-8")
     wrapper.chmod(0o755)
     over_link = ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", "--mca", "btl_tcp_if_include", f"{SUBNET}.0/24",
                  "--mca", "oob_tcp_if_include", f"{SUBNET}.0/24"]
     found_by = ["env", "PMIX_MCA_ptl_tcp_if_include=link0", "PMIX_MCA_ptl_tcp_remote_connections=1"]
-    return ["ip", "netns", "exec", NAMESPACES[0], *found_by, *mpirun, *over_link, wrapper, bench, "medium"]
+    return ["ip", "netns", "exec", NAMESPACES[0], *found_by, *harness.on_ranks(RANKS), *over_link, wrapper, bench, "medium"]
 
 
 def measure(arguments, folder, quiet):
-    def start(bench):
-        return Program(two_ranks(bench, arguments.network, folder), arguments, RANKS)
-
-    newer, older = start(arguments.bench), start(arguments.older)
-    one = Program([arguments.bench, "medium"], arguments)
+    newer, older = (harness.start(two_ranks(bench, arguments.network, folder), arguments, RANKS) for bench in (arguments.bench, arguments.older))
+    one = harness.start([arguments.bench, "medium"], arguments)
     for batch in arguments.batches:
         for bucket in arguments.buckets:
             name = f"{arguments.type}-batch-{batch}-bucket-{bucket}"
@@ -83,35 +78,36 @@ def measure(arguments, folder, quiet):
             for job in jobs.values():
                 job()  # what is made at the first step
             print(f"\n{batch} samples, buckets of {bucket} KiB")
-            report(in_turns(arguments.rounds, jobs, quiet))
+            report(harness.measured(arguments.rounds, jobs, quiet))
     for program in newer, older, one:
         program.close()
 
 
 def report(times):
     for name, values in times.items():
-        print(f"  {name:48} {spread(values, ' ms')}")
+        print(f"  {name:48} {harness.spread(values, ' ms')}")
     exposed = {name: [step - alone for step, alone in zip(times[name], times["alone"])] for name in ("older", "newer")}
     for name, values in exposed.items():
-        print(f"  {'exposed, ' + name:48} {spread(values, ' ms')}")
+        print(f"  {'exposed, ' + name:48} {harness.spread(values, ' ms')}")
     medians = {name: statistics.median(values) for name, values in exposed.items()}
     print(f"  {'exposed, newer / older, of the medians':48} {medians['newer'] / medians['older']:8.3f}")
-    print(f"  {'rate of 2 ranks x 1 thread / 1 rank x 2 threads':48} {spread(ratios(times['one rank'], times['newer']))}")
+    print(f"  {'rate of 2 ranks x 1 thread / 1 rank x 2 threads':48} {harness.spread(harness.ratios(times['one rank'], times['newer']))}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "gpt_bench", steps=5)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "gpt_bench", steps=5)
     parser.add_argument("--older", type=pathlib.Path, required=True, help="the same program of an older build")
     parser.add_argument("--network", choices=("shared", "tcp"), default="shared")
     parser.add_argument("--rate", default="1gbit", help="rate of the link in each direction, in tc's units")
-    parser.add_argument("--type", choices=("fp32", "bf16", "fp16"), default="bf16")
+    parser.add_argument("--type", choices=harness.TYPES, default="bf16")
     parser.add_argument("--batches", type=int, nargs="+", default=[4, 16], help="samples of a step over both ranks")
     parser.add_argument("--buckets", type=int, nargs="+", default=[2048], help="KiB of gradients per bucket")
     parser.add_argument("--rounds", type=int, default=9)
     arguments = parser.parse_args()
-    quiet = Quiet(arguments.patience)
-    print_machine(f"Two ranks, {arguments.network}" + (f" at {arguments.rate}" if arguments.network == "tcp" else ""), arguments)
+    quiet = harness.Quiet(arguments.patience)
+    harness.print_machine(f"Two ranks, {arguments.network}" + (f" at {arguments.rate}" if arguments.network == "tcp" else ""),
+                          arguments.threads, arguments.instructions)
     with tempfile.TemporaryDirectory() as folder:
         with limited_link(arguments.rate) if arguments.network == "tcp" else contextlib.nullcontext():
             measure(arguments, folder, quiet)

@@ -7,14 +7,12 @@ With --cpu-time one thread of each is measured by its processor's time, for mach
 Ends with 1 if a median is below the bar.
 """
 
-import argparse
 import statistics
 import sys
 
-import turns
+import harness
 
 BAR = 0.8
-TYPES = ("fp32", "bf16", "fp16")
 # Grid, channels, samples: lines, planes and volumes, of many channels and of few.
 GRIDS = (("4096", 32, 4), ("16384", 1, 8), ("64x64", 32, 4), ("96x96", 3, 4), ("128x128", 1, 4), ("24x24x24", 8, 1),
          ("24x24x24", 1, 2))
@@ -35,33 +33,30 @@ def names(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    turns.add_options(parser, "pool_bench", 3)
-    turns.add_peer_options(parser)
-    parser.add_argument("--types", nargs="+", choices=TYPES, default=["fp32"])
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "pool_bench", 3)
+    harness.add_peer_options(parser)
+    parser.add_argument("--types", nargs="+", choices=harness.TYPES, default=["fp32"])
     parser.add_argument("--kernels", nargs="+", type=int, default=[3, 7, 15, 31])
     parser.add_argument("--only", default="", metavar="TEXT", help="pools with this in their name: average, /64x64/, ...")
     parser.add_argument("--cpu-time", action="store_true", help="of one thread, for a busy machine: measure the "
                         "processor's time, not the clock's")
-    arguments = turns.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.cpu_time:
         arguments.threads, arguments.patience = 1, 0
-    turns.print_machine("Pools, forward and backward", arguments)
+    harness.print_machine("Pools, forward and backward", arguments.threads, arguments.instructions)
     more = ["--cpu-time"] if arguments.cpu_time else []
-    mylos = turns.Program([arguments.bench, *more], arguments)
-    pytorch = turns.Program([arguments.python, turns.ROOT / "perf/pytorch_pool.py", "--threads", str(arguments.threads),
-                             *more], arguments)
-    quiet = turns.Quiet(arguments.patience)
+    mylos = harness.start([arguments.bench, *more], arguments)
+    pytorch = harness.start([arguments.python, harness.ROOT / "perf/pytorch_pool.py", "--threads", arguments.threads, *more], arguments)
+    quiet = harness.Quiet(arguments.patience)
     missed, results = [], {}
     print(f"{'pool':44} {'ours, ms':>10} {'PyTorch, ms':>12}   PyTorch's time / ours [smallest .. largest]")
     for name in names(arguments):
-        ours, theirs = [], []
-        for index in range(arguments.rounds):
-            for times, program in [(ours, mylos), (theirs, pytorch)][:: 1 if index % 2 == 0 else -1]:
-                quiet.wait()
-                times.append(program.number(f"step {name} {arguments.steps}"))
-        results[name] = {"Mylos": ours, "PyTorch": theirs}
-        values = turns.ratios(theirs, ours)
+        command = f"step {name} {arguments.steps}"
+        jobs = {"Mylos": lambda: mylos.number(command), "PyTorch": lambda: pytorch.number(command)}
+        results[name] = harness.interleaved(arguments.rounds, jobs, before_turn=quiet.wait)
+        ours, theirs = results[name].values()
+        values = harness.ratios(theirs, ours)
         ratio = statistics.median(values)
         print(f"{name:44} {statistics.median(ours):10.3f} {statistics.median(theirs):12.3f}   "
               f"{ratio:8.2f}   [{min(values):.2f} .. {max(values):.2f}]{'' if ratio >= BAR else '   MISSED'}", flush=True)
@@ -70,7 +65,7 @@ def main():
     mylos.close()
     pytorch.close()
     quiet.report()
-    turns.store(arguments.json, results, quiet)
+    harness.store(arguments.json, results, quiet)
     print(f"{len(missed)} below the bar of {BAR}")
     return 1 if missed else 0
 

@@ -8,10 +8,9 @@ Steps are interleaved, and ratios are formed within a round. Needs a build with 
   perf/precision_study.py [--bin build/host/bin] [--tables configurations steps ...] [--write docs/explanation/precision.md]
 """
 
-import argparse
 import pathlib
 
-import turns
+import harness
 from precision_tables import configurations, numbers, page, steps
 
 TABLES = {
@@ -33,25 +32,23 @@ PROGRAMS = {  # that a table needs
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=turns.ROOT / "build/host/bin", help="folder of the programs")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--bin", type=pathlib.Path, default=harness.ROOT / "build/host/bin", help="folder of the programs")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--write", type=pathlib.Path, help="a page in which the tables are replaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=5, help="steps of one turn; their median counts")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds for each configuration")
     parser.add_argument("--training-steps", type=int, default=300, help="steps of each of these runs")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
-    parser.add_argument("--instructions", choices=turns.INSTRUCTIONS, help="limit the programs to these instructions; default: the machine's")
+    harness.add_turn_options(parser)
+    parser.add_argument("--instructions", choices=harness.INSTRUCTIONS, help="limit the programs to these instructions; default: the machine's")
     arguments = parser.parse_args()
     for program in (program for table in arguments.tables for program in PROGRAMS[table]):
-        if not (arguments.bin / program).exists():
-            parser.error(f"{arguments.bin / program} does not exist: build with benchmarks, or say --bin")
+        harness.require_program(parser, arguments.bin / program, "build with benchmarks, or say --bin")
 
-    turns.print_machine("Mixed precision", arguments)
-    machine = page.machine(arguments.instructions, arguments.threads, turns.ROOT)
-    quiet = turns.Quiet(arguments.patience)
+    harness.print_machine("Mixed precision", arguments.threads, arguments.instructions)
+    machine = page.machine(arguments.instructions, arguments.threads)
+    quiet = harness.Quiet(arguments.patience)
     tables = []
     for name in arguments.tables:
         table = TABLES[name](arguments, quiet)

@@ -4,12 +4,10 @@ Speaks what chain_bench speaks; names and types are those of pytorch_step.py. Al
 convolutions on hosts are fastest in.
 """
 
-import argparse
-
 import torch
 from torch import nn
 
-from pytorch_program import serve
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 
 def convolution(inputs, outputs, stride=1):
@@ -70,45 +68,26 @@ class UNet(nn.Module):
 NETWORKS = {"residual": Residual, "unet": UNet}
 
 
-def build(name, network):
+def build(name, arguments):
     """One training step as a function without arguments."""
     torch.manual_seed(1)
+    network = NETWORKS[arguments.network]
     model = network()
     inputs = torch.rand(network.batch, *network.sample) * 2 - 1
     if name.startswith("bf16-pure"):
         model, inputs = model.bfloat16(), inputs.bfloat16()
     model, inputs = model.to(memory_format=torch.channels_last), inputs.to(memory_format=torch.channels_last)
-    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7, weight_decay=0.01, fused=True)
-    autocast = name.startswith("bf16-autocast")
-
-    def loss_of(x):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            return model.loss(model(x))
-
-    if name.endswith("-compiled"):
-        loss_of = torch.compile(loss_of)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        loss_of(inputs).backward()
-        optimizer.step()
-
-    return step
+    return training_step(name, model, model.loss, inputs, [gentle_adamw(model.parameters(), fused=True)])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
+    parser = parser_of(__doc__)
     parser.add_argument("--network", choices=NETWORKS, default="residual")
     parser.add_argument("--types", nargs="+", default=["fp32", "bf16"])
-    parser.add_argument("--no-compile", action="store_true")
+    add_step_options(parser)
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
     names = [name for name in ("fp32", "bf16-autocast", "bf16-pure") if name.split("-")[0] in arguments.types]
-    if not arguments.no_compile:
-        names += [name + "-compiled" for name in names]
-    serve(names, lambda name: build(name, NETWORKS[arguments.network]))
+    serve(names, build, arguments)
 
 
 if __name__ == "__main__":

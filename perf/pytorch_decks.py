@@ -1,6 +1,6 @@
 """PyTorch's steps of the networks of inputs/fashion_resnet.toml and inputs/fields_unet.toml on one NVIDIA device, by its best:
 compiled, channels last, torch.autocast to bfloat16, cuDNN's algorithms measured, fused optimizers. The samples are in the device's
-memory, always the same: unlike Mylos' step it reads and copies none.
+memory, always the same: unlike Mylos' step it reads and copies none. An empty line follows each answer.
 
   pytorch_decks.py    answers on its standard input
       parameters NETWORK          the network's number of parameters
@@ -16,6 +16,8 @@ import time
 import torch
 from torch import nn
 from torch.nn import functional
+
+from pytorch_program import answer
 
 TURN = 20  # steps between two reads of the clock, which wait for the device
 
@@ -162,7 +164,7 @@ def main():
     for line in sys.stdin:
         what, name, *numbers = line.split()
         if what == "parameters":
-            print(sum(parameter.numel() for parameter in NETWORKS[name]().parameters()), flush=True)
+            answer(sum(parameter.numel() for parameter in NETWORKS[name]().parameters()))
             continue
         batch = int(numbers[0])
         key = name, batch
@@ -171,10 +173,10 @@ def main():
         step = steps[key]
         if what == "compile":
             step.launch()
-            print(0, flush=True)
+            answer(0)
         else:
             work = step.capture() if what == "graph" else step.launch
-            print(f"{rate_of(work, batch, int(numbers[1])):.1f}", flush=True)
+            answer(f"{rate_of(work, batch, int(numbers[1])):.1f}")
 
 
 if __name__ == "__main__":

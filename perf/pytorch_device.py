@@ -1,5 +1,5 @@
 """PyTorch's programs for device_vs_pytorch.py: steps of a GPT on one NVIDIA device, by its best: compiled, torch.autocast to
-bfloat16, its fused attention and its fused AdamW, gradients clipped by their norm.
+bfloat16, its fused attention and its fused AdamW, gradients clipped by their norm. An empty line follows each answer.
 
   pytorch_device.py LAYERS HEADS WIDTH CONTEXT VOCABULARY    answers on its standard input
       steps BATCH COUNT    by the median rate of COUNT steps in tokens/s, or 0 where memory does not suffice
@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from pytorch_gpt import Gpt, Shape
+from pytorch_program import answer
 
 TURN = 4  # steps between two reads of the clock, which wait for the device
 
@@ -91,18 +92,18 @@ def main():
     for line in sys.stdin:
         what, *numbers = line.split()
         if what == "product":
-            print(f"{measure_product():.1f}", flush=True)
+            answer(f"{measure_product():.1f}")
             continue
         batch, count = map(int, numbers[:2])
         shape = Shape(**sizes, batch=batch)
         try:
             steps[batch] = steps.get(batch) or step_of(shape)
             if what == "profile":
-                print(f"{write_profile(steps[batch], count, numbers[2]):.6f}", flush=True)
+                answer(f"{write_profile(steps[batch], count, numbers[2]):.6f}")
             else:
-                print(f"{rate_of(steps[batch], shape, count):.0f}", flush=True)
+                answer(f"{rate_of(steps[batch], shape, count):.0f}")
         except torch.OutOfMemoryError:
-            print(0, flush=True)
+            answer(0)
         torch.cuda.empty_cache()  # frees the device's memory for the other program
 
 

@@ -18,7 +18,6 @@ NAME is type-attention[-ddp][-compiled], everything with the fused AdamW:
                                 one, the loss read in every step, 20 + 20 batches evaluated every 250 steps
 """
 
-import argparse
 import contextlib
 import dataclasses
 import math
@@ -28,7 +27,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pytorch_program import lines_of_first_process, processes, serve
+from pytorch_program import add_step_options, parser_of, serve
 
 TYPES = ("fp32", "bf16-products", "bf16-autocast", "bf16-pure")
 NAMES = [f"{of_type}-{attention}" for of_type in TYPES for attention in ("fused", "plain")]
@@ -137,12 +136,13 @@ class Training:
         return loss.detach()
 
 
-def step_on_one_batch(name, shape, ranks):
+def step_on_one_batch(name, arguments):
     """A training step on this process' samples, as a function without arguments."""
-    samples = shape.batch // ranks
+    shape = SHAPES[arguments.shape]
+    samples = (arguments.batch or shape.batch) // arguments.ranks
     tokens = torch.arange(samples * (shape.context + 1)).view(samples, -1) * 7 % shape.vocabulary
     # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
-    training = Training(name, shape, ranks=ranks, lr=1e-7)
+    training = Training(name, shape, ranks=arguments.ranks, lr=1e-7)
     return lambda: training.step(tokens[:, :-1], tokens[:, 1:])
 
 
@@ -226,27 +226,14 @@ def run(name, path, seed, steps):
           f"then {(end - first_done) * 1e3 / max(1, steps - 1):.3f} ms per step, with evaluations")
 
 
-def answer(rank, arguments):
-    """The work of each process for "steps"."""
-    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
-    shape = SHAPES[arguments.shape]
-    shape.batch = arguments.batch or shape.batch
-    names = [name + "-ddp" for name in NAMES] if arguments.ranks > 1 else NAMES
-    if not arguments.no_compile:
-        names = names + [name + "-compiled" for name in names]
-    serve(names, lambda name: step_on_one_batch(name, shape, arguments.ranks),
-          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
+    parser = parser_of(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     steps = commands.add_parser("steps")
+    add_step_options(steps)
     steps.add_argument("shape", choices=SHAPES)
     steps.add_argument("--ranks", type=int, default=1)
     steps.add_argument("--batch", type=int, help="samples of a step, over all processes")
-    steps.add_argument("--no-compile", action="store_true")
     training = commands.add_parser("run")
     training.add_argument("name")
     training.add_argument("text")
@@ -257,7 +244,7 @@ def main():
         torch.set_num_threads(arguments.threads)
         run(arguments.name, arguments.text, arguments.seed, arguments.steps)
     else:
-        processes(arguments.ranks, answer, arguments)
+        serve(NAMES, step_on_one_batch, arguments)
 
 
 if __name__ == "__main__":

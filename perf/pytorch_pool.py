@@ -4,13 +4,14 @@ Answers "step NAME COUNT" as pool_bench does, by the faster one of the layouts t
 planes and volumes, channels last.
 """
 
-import argparse
 import statistics
 import sys
 import time
 
 import torch
 from torch import nn
+
+from pytorch_program import answer, milliseconds, parser_of
 
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 FORMATS = {1: [torch.contiguous_format], 2: [torch.contiguous_format, torch.channels_last],
@@ -37,15 +38,8 @@ def build(name):
     return [one(layout) for layout in FORMATS[axes]]
 
 
-def milliseconds(step, clock):
-    start = clock()
-    step()
-    return (clock() - start) * 1e3
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
+    parser = parser_of(__doc__)
     parser.add_argument("--cpu-time", action="store_true", help="measure the processor's time, not the clock's")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -60,7 +54,7 @@ def main():
             first = milliseconds(step, clock)
             repeats = int(count) if first < ONCE_MS else 0  # the first step suffices if it takes seconds
             times.append(statistics.median(milliseconds(step, clock) for _ in range(repeats)) if repeats else first)
-        print(f"{min(times):.4f}\n", flush=True)
+        answer(f"{min(times):.4f}")
 
 
 if __name__ == "__main__":

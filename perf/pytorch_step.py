@@ -8,13 +8,12 @@ an empty line. First it prints the names it can do on this machine. NAME is type
   ddp            --ranks processes, which part threads and samples: DistributedDataParallel over gloo
 """
 
-import argparse
 import dataclasses
 
 import torch
 from torch import nn
 
-from pytorch_program import lines_of_first_process, processes, serve
+from pytorch_program import add_step_options, gentle_adamw, parser_of, serve, training_step
 
 
 @dataclasses.dataclass
@@ -38,58 +37,28 @@ def model_of(network):
     return nn.Sequential(*layers)
 
 
-def build(name, network, ranks):
+def build(name, arguments):
     """One training step on this process' samples, as a function without arguments."""
     torch.manual_seed(1)
+    network = NETWORKS[arguments.network]
     model = model_of(network)
-    rows = network.batch // ranks
+    rows = network.batch // arguments.ranks
     inputs = torch.rand(rows, network.widths[0]) * 2 - 1
     labels = torch.arange(rows) % network.widths[-1]
     if name.startswith("bf16-pure"):
         model, inputs = model.bfloat16(), inputs.bfloat16()
-    if ranks > 1:
-        model = nn.parallel.DistributedDataParallel(model)
-    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7, weight_decay=0.01, fused=True)
-    autocast = name.startswith("bf16-autocast")
-
-    def loss_of(x, y):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            return nn.functional.cross_entropy(model(x), y)
-
-    if name.endswith("-compiled"):
-        loss_of = torch.compile(loss_of)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        loss_of(inputs, labels).backward()
-        if network.clip_norm:
-            nn.utils.clip_grad_norm_(model.parameters(), network.clip_norm)
-        optimizer.step()
-
-    return step
-
-
-def answer(rank, arguments):
-    """The work of each process."""
-    torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
-    names = ["fp32", "bf16-autocast", "bf16-pure"]
     if arguments.ranks > 1:
-        names = [name + "-ddp" for name in names]
-    if not arguments.no_compile:
-        names += [name + "-compiled" for name in names]
-    serve(names, lambda name: build(name, NETWORKS[arguments.network], arguments.ranks),
-          lines_of_first_process(rank, arguments.ranks), speaks=rank == 0)
+        model = nn.parallel.DistributedDataParallel(model)
+    return training_step(name, model, lambda outputs: nn.functional.cross_entropy(outputs, labels), inputs,
+                         [gentle_adamw(model.parameters(), fused=True)], network.clip_norm)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
+    parser = parser_of(__doc__)
+    add_step_options(parser)
     parser.add_argument("--network", choices=NETWORKS, default="wide")
     parser.add_argument("--ranks", type=int, default=1)
-    parser.add_argument("--no-compile", action="store_true")
-    arguments = parser.parse_args()
-    processes(arguments.ranks, answer, arguments)
+    serve(["fp32", "bf16-autocast", "bf16-pure"], build, parser.parse_args())
 
 
 if __name__ == "__main__":

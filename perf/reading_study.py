@@ -5,37 +5,26 @@ usage: reading_study.py READ_BENCH [--folder FOLDER] [--files 64] [--size "8 GiB
 READ_BENCH: the program read_bench of a build. Both read the same windows in the same order into float32. Cold: the files' pages
 are dropped from the system's cache before (posix_fadvise), which needs no privileges.
 """
-import argparse
 import os
 import pathlib
 import statistics
-import subprocess
 import time
 
 import h5py
 import numpy
 
+from decks import deck_text, layer
+import harness
+
 SIDE, LEVELS_OF_CHUNK = 256, 4
-DECK = """[run]
-name = "reading"
-steps = 1
-[data]
-train = "{pattern}"
-batch = {batch}
-shuffle = "blocks"
-[data.arrays]
-inputs = ["/u"]
-targets = ["/u"]
-axes = "time y x"
-every = {every}
-history = {history}
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = 1
-"""
+
+
+def deck_of(name):
+    """One sample is a window of levels, the next begins after it."""
+    return deck_text(run={"name": "reading", "steps": 1}, data={"train": f"{name}-*.h5", "batch": 4, "shuffle": "blocks"},
+                     data__arrays={"inputs": ["/u"], "targets": ["/u"], "axes": "time y x", "every": LEVELS_OF_CHUNK,
+                                   "history": LEVELS_OF_CHUNK - 1},
+                     model={"type": "chain", "loss": "mse"}, layers=[layer("conv", outputs=1)])
 
 
 def parse_size(text):
@@ -82,12 +71,24 @@ def seconds_of_h5py(paths, window):
 
 
 def seconds_of_mylos(bench, folder, deck):
-    said = subprocess.run([bench, deck], cwd=folder, check=True, capture_output=True, text=True).stdout.split()
-    return float(said[0]), int(said[1])
+    seconds, values = harness.output_of([bench, deck], cwd=folder).split()[:2]
+    return float(seconds), int(values)
+
+
+def times_of(bench, folder, name, paths, is_cold, rounds):
+    """{reader: [seconds of each round]}, and the number of values that both read."""
+    readers = {"h5py": lambda: seconds_of_h5py(paths, LEVELS_OF_CHUNK),
+               "mylos": lambda: seconds_of_mylos(bench, folder, f"{name}.toml")}
+    before = (lambda: drop_from_cache(paths)) if is_cold else (lambda: None)
+    found = harness.interleaved(rounds + 1, readers, before_turn=before)
+    counts = {count for results in found.values() for _, count in results}
+    assert len(counts) == 1, f"other numbers of values: {counts}"
+    first = 0 if is_cold else 1  # a warm round fills the cache
+    return {reader: [seconds for seconds, _ in results[first:]] for reader, results in found.items()}, counts.pop()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("bench", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("reading-data"))
     parser.add_argument("--files", type=int, default=64)
@@ -103,24 +104,13 @@ def main():
              "gzip": {"chunks": (LEVELS_OF_CHUNK, SIDE, SIDE), "compression": "gzip", "compression_opts": 4, "shuffle": True}}
     for name, storage in kinds.items():
         paths = write_files(folder, name, arguments.files, levels, **storage)
-        (folder / f"{name}.toml").write_text(DECK.format(pattern=f"{name}-*.h5", batch=4, every=window, history=window - 1), encoding="utf-8")
+        (folder / f"{name}.toml").write_text(deck_of(name), encoding="utf-8")
         for state in ("cold", "warm"):
-            ratios, rates = [], []
-            for round_number in range(arguments.rounds + 1):
-                measured = {}
-                readers = {"h5py": lambda: seconds_of_h5py(paths, window),
-                           "mylos": lambda: seconds_of_mylos(arguments.bench, folder, f"{name}.toml")}
-                for reader in sorted(readers, reverse=round_number % 2 == 1):
-                    if state == "cold":
-                        drop_from_cache(paths)
-                    measured[reader] = readers[reader]()
-                assert measured["h5py"][1] == measured["mylos"][1], f"other numbers of values: {measured}"
-                if state == "warm" and round_number == 0:
-                    continue  # it fills the cache
-                ratios.append(measured["h5py"][0] / measured["mylos"][0])
-                rates.append(8 * measured["mylos"][1] / measured["mylos"][0] / 2 ** 20)
-            print(f"{name:<12}{state:<6}{statistics.median(ratios):6.2f}  ({min(ratios):.2f} to {max(ratios):.2f}), "
-                  f"Mylos reads {statistics.median(rates):.0f} MiB/s", flush=True)
+            times, count = times_of(arguments.bench, folder, name, paths, state == "cold", arguments.rounds)
+            gains = harness.ratios(times["h5py"], times["mylos"])
+            rate = statistics.median(8 * count / 2 ** 20 / seconds for seconds in times["mylos"])
+            print(f"{name:<12}{state:<6}{statistics.median(gains):6.2f}  ({min(gains):.2f} to {max(gains):.2f}), "
+                  f"Mylos reads {rate:.0f} MiB/s", flush=True)
 
 
 if __name__ == "__main__":

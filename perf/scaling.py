@@ -16,8 +16,9 @@ import pathlib
 import shlex
 import sys
 
-import turns
-from scaling_study import collectives, machine, model, plan_bytes, plots, predictions, runs, table
+import harness
+from harness import machine
+from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table
 from scaling_study.table import Trouble
 
 
@@ -50,8 +51,7 @@ def wire(text):
 
 
 def run_command(arguments):
-    turns.print_machine(f"{arguments.deck}, {machine.processor()}", argparse.Namespace(
-        threads=",".join(map(str, arguments.threads)), instructions=None))
+    harness.print_machine(f"{arguments.deck}, {machine.processor()}", ",".join(map(str, arguments.threads)))
     runs.Study(arguments).measure()
 
 
@@ -118,10 +118,10 @@ def model_command(arguments):
 
 
 def parser():
-    whole = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    whole = harness.parser_of(__doc__)
     commands = whole.add_subparsers(required=True)
     fastest = "take the fastest round of each in place of the median: for a machine that others use"
-    mylos = str(turns.ROOT / "build" / "host" / "bin" / "mylos")
+    mylos = str(harness.MYLOS)
 
     run = commands.add_parser("run", help="measure, and append to a table")
     run.add_argument("deck", type=pathlib.Path)

@@ -14,14 +14,12 @@ still measured.
                                                   beside PyTorch's DistributedDataParallel and beside its one process
 """
 
-import argparse
+import harness
+from harness import steps
 
-import turns
-
-TYPES = ("fp32", "bf16", "fp16")
 NETWORKS = {"wide": "MLP 784-2048-2048-10, batch 512, AdamW",
             "fashion": "MLP 784-1024-1024-10, batch 256, dropout, clipping, AdamW"}
-PEER = turns.ROOT / "perf/pytorch_step.py"
+PEER = harness.ROOT / "perf/pytorch_step.py"
 
 
 def peers(arguments):
@@ -31,36 +29,31 @@ def peers(arguments):
 
 
 def peer_bars(arguments):
-    if arguments.network == "fashion" or not turns.has_16_bit_products(arguments):
-        return {(name, ""): 1.00 for name in (TYPES if arguments.network == "fashion" else ("fp32",))}
+    if arguments.network == "fashion" or not steps.has_16_bit_products(arguments):
+        return {(name, ""): 1.00 for name in (harness.TYPES if arguments.network == "fashion" else ("fp32",))}
     return {("fp32", "fp32"): 1.00, ("bf16", "bf16"): 1.00, ("bf16", ""): 1.00}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    turns.add_options(parser, "step_bench")
-    turns.add_peer_options(parser)
+    parser = harness.parser_of(__doc__)
+    harness.add_options(parser, "step_bench")
+    harness.add_peer_options(parser)
     parser.add_argument("--network", choices=NETWORKS, default="wide")
     parser.add_argument("--ranks", type=int, default=1, help="ranks of step_bench and of one of PyTorch's programs")
     parser.add_argument("--pairs", type=int, default=10, help="pairs of steps with and without the loss scaler")
-    arguments = turns.read_options(parser)
+    arguments = harness.read_options(parser)
     if arguments.network != "wide" or arguments.ranks > 1:
         arguments.floors = False  # they are those of a large network on one rank
 
-    turns.print_machine(f"{NETWORKS[arguments.network]}, {arguments.ranks} rank(s)", arguments)
-    quiet = turns.Quiet(arguments.patience)
+    quiet = harness.Quiet(arguments.patience)
     words = ["--network", arguments.network] if arguments.network != "wide" else []
-    mylos, results = turns.compare_steps(words, TYPES, peers(arguments), arguments, quiet)
-    turns.print_against_ours(results, TYPES, {"fp32": 1.10, "bf16": 1.12}, arguments)
-    turns.print_against_peer(results, peer_bars(arguments))
-
+    mylos, results = steps.compare(f"{NETWORKS[arguments.network]}, {arguments.ranks} rank(s)", words, harness.TYPES, peers(arguments),
+                                   arguments, quiet, floor_bars={"fp32": 1.10, "bf16": 1.12}, peer_bars=peer_bars(arguments))
     if arguments.pairs:
-        pairs = turns.in_turns(arguments.pairs, {
-            name: lambda name=name: mylos.number(f"step {name} {arguments.steps}") for name in ("fp16", "fp16-off")},
-            quiet)
-        turns.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
+        pairs = harness.measured(arguments.pairs, steps.step_jobs(mylos, ("fp16", "fp16-off"), arguments.steps), quiet)
+        harness.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
     quiet.report()
-    turns.store(arguments.json, {arguments.network: results}, quiet)
+    harness.store(arguments.json, {arguments.network: results}, quiet)
     mylos.close()
 
 

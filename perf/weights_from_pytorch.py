@@ -10,10 +10,7 @@ relative to the largest output, beside that of PyTorch's own float. Needs a buil
 bin/gpt_logits).
 """
 
-import argparse
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -21,34 +18,18 @@ import numpy
 import torch
 from torch import nn
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/apps"))
-import safetensors_file
-import turns
+from decks import deck_text
+import harness
 
-HEAD = """[run]
-name = "net"
-steps = 1
-peak_flops = 1e12
-[precision]
-compute = "fp32"
-[data]
-batch = 4
-{shape}[model]
-loss = "mse"
-{model}
-"""
+sys.path.append(str(harness.ROOT / "tests/apps"))
+import safetensors_file  # noqa: E402: the path is set first
 
 
-def deck(model, shape=None):
-    return HEAD.format(shape=f"shape = {list(shape)}\n" if shape else "", model=model)
-
-
-def layers(*rows):
-    """[[model.layers]] of dictionaries."""
-    words = {str: json.dumps, bool: lambda value: str(value).lower()}
-    return 'type = "chain"\n' + "\n".join(
-        "[[model.layers]]\n" + "\n".join(f"{key} = {words.get(type(value), str)(value)}" for key, value in row.items()) for row in rows)
+def deck(model, shape=None, layers=()):
+    """`model`: lines of [model]; `layers`: those of a chain, as dictionaries."""
+    kind = 'type = "chain"\n' if layers else ""
+    return deck_text(run={"name": "net", "steps": 1}, precision={"compute": "fp32"},
+                     data={"batch": 4, "shape": list(shape) if shape else None}, model=f'loss = "mse"\n{model}\n{kind}', layers=layers)
 
 
 class Residual(nn.Module):
@@ -207,30 +188,30 @@ def networks():
         "groupnorm": (lambda: nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.GroupNorm(4, 16), nn.ReLU(), nn.MaxPool2d(2),
                                             nn.Conv2d(16, 24, 3, 2, 1), nn.GroupNorm(6, 24), nn.ReLU(), nn.Flatten(),
                                             nn.Linear(24 * 9, 30), nn.ReLU(), nn.Linear(30, 4)),
-                      deck("inputs = 432\noutputs = 4\n" + layers(
+                      deck("inputs = 432\noutputs = 4", (12, 12, 3), [
                           conv(16, 3, norm="groupnorm", norm_groups=4, activation="relu"), {"kind": "max_pool"},
                           conv(24, 3, stride=2, norm="groupnorm", norm_groups=6, activation="relu"),
-                          dense(30, activation="relu"), {"kind": "dense"}), (12, 12, 3)), (12, 12, 3)),
-        "gpt2": (Gpt, '[run]\nname = "gpt"\nsteps = 1\npeak_flops = 1e12\n[data]\nbatch = 2\n[model]\ntype = "gpt"\nlayers = 3\nheads = 4\n'
-                      'width = 48\ncontext = 20\nvocabulary = 101\n[precision]\ncompute = "fp32"\n', ()),
+                          dense(30, activation="relu"), {"kind": "dense"}]), (12, 12, 3)),
+        "gpt2": (Gpt, deck_text(run={"name": "gpt", "steps": 1}, data={"batch": 2}, precision={"compute": "fp32"}, model={
+            "type": "gpt", "layers": 3, "heads": 4, "width": 48, "context": 20, "vocabulary": 101}), ()),
         "fno": (fno, deck('type = "fno"\nmodes = [8, 6]\nwidth = 16\nblocks = 3\nfields = 1\ninputs = 800\noutputs = 400', (20, 20, 2)),
                 (20, 20, 2)),
         "conv1d": (lambda: nn.Sequential(nn.Conv1d(2, 12, 5, padding=2, padding_mode="circular"), nn.BatchNorm1d(12), nn.Tanh(),
                                          nn.Conv1d(12, 12, 3, padding=2, dilation=2), nn.Tanh(), nn.ConvTranspose1d(12, 6, 4, 2, 1),
                                          nn.Tanh(), nn.Conv1d(6, 3, 1)),
-                   deck("inputs = 60\noutputs = 180\n" + layers(
+                   deck("inputs = 60\noutputs = 180", (30, 2), [
                        conv(12, 5, edges="periodic", norm="batchnorm", activation="tanh"), conv(12, 3, dilation=2, activation="tanh"),
-                       conv(6, 4, stride=2, padding=1, transposed=True, activation="tanh"), conv(3, 1)), (30, 2)), (30, 2)),
+                       conv(6, 4, stride=2, padding=1, transposed=True, activation="tanh"), conv(3, 1)]), (30, 2)),
         "conv3d": (lambda: nn.Sequential(nn.Conv3d(2, 6, 3, padding=1), nn.ReLU(), nn.Conv3d(6, 8, (1, 3, 3), padding=(0, 1, 1)),
                                          nn.ReLU(), nn.Conv3d(8, 2, 3, padding=1, groups=2)),
-                   deck("inputs = 480\noutputs = 480\n" + layers(
-                       conv(6, 3, activation="relu"), conv(8, [1, 3, 3], activation="relu"), conv(2, 3, groups=2)), (6, 5, 8, 2)),
+                   deck("inputs = 480\noutputs = 480", (6, 5, 8, 2), [
+                       conv(6, 3, activation="relu"), conv(8, [1, 3, 3], activation="relu"), conv(2, 3, groups=2)]),
                    (6, 5, 8, 2)),
         "depthwise": (lambda: nn.Sequential(nn.Conv2d(4, 16, 1), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.ReLU(),
                                             nn.Conv2d(16, 8, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5)),
-                      deck("inputs = 400\noutputs = 5\n" + layers(
+                      deck("inputs = 400\noutputs = 5", (10, 10, 4), [
                           conv(16, 1, activation="relu"), conv(16, 3, groups=16, activation="relu"), conv(8, 1),
-                          {"kind": "global_pool"}, {"kind": "dense"}), (10, 10, 4)), (10, 10, 4)),
+                          {"kind": "global_pool"}, {"kind": "dense"}]), (10, 10, 4)),
         "transposed": (Transposed, deck('type = "mlp"\nhidden = [40, 24]\nactivation = "tanh"\ninputs = 12\noutputs = 5'), (12,)),
     }
 
@@ -244,13 +225,6 @@ def draw(network):
         if tensor.ndim == 1 and not name.startswith("biases"):
             tensor.data.add_(0.3 * torch.randn_like(tensor))
     return network.eval()
-
-
-def must(folder, *line):
-    result = subprocess.run(list(map(str, line)), cwd=folder, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, line))}: {result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def as_double(network):
@@ -269,17 +243,17 @@ def compare(name, made, text, shape, build, folder):
     state = {key: value.detach().clone() for key, value in state.items() if torch.is_tensor(value)}
     safetensors_file.write(folder / "net.safetensors", {key: state[key].numpy() for key in sorted(state)}, order=state)
     (folder / "deck.toml").write_text(text, encoding="utf-8")
-    said = must(folder, build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml")
+    said = harness.output_of([build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml"], cwd=folder)
     with torch.no_grad():
         if shape:
             x = torch.randn(5, *shape)
             samples = x.movedim(-1, 1) if len(shape) > 1 else x
             x.numpy().tofile(folder / "x.bin")
-            must(folder, build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin")
+            harness.output_of([build / "bin/model_outputs", "net.h5", "x.bin", "float", "right", "y.bin"], cwd=folder)
         else:
             samples = torch.randint(0, 101, (2, 20))
             samples.numpy().astype(numpy.int32).tofile(folder / "x.bin")
-            must(folder, build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin")
+            harness.output_of([build / "bin/gpt_logits", "net.h5", "x.bin", "y.bin"], cwd=folder)
         single = network(samples)
         exact = as_double(network)(samples.double() if shape else samples)
     channels_last = (lambda y: y.movedim(1, -1)) if shape and exact.ndim > 2 else (lambda y: y)
@@ -291,12 +265,12 @@ def compare(name, made, text, shape, build, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/host")
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=harness.ROOT / "build/host")
     parser.add_argument("--networks", nargs="+", choices=networks(), default=list(networks()))
     parser.add_argument("--bar", type=float, default=1e-6)
     parser.add_argument("--tables", action="store_true", help="print what mylos convert says")
-    turns.add_json_option(parser)
+    harness.add_json_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     failed, errors = [], {}
@@ -309,7 +283,7 @@ def main():
         print(f"{name:12}  {error:.2e} of the largest output (PyTorch's own float: {of_pytorch:.2e})", flush=True)
         if not error <= arguments.bar:
             failed.append(name)
-    turns.store(arguments.json, errors, turns.Quiet(0), "of the largest output")
+    harness.store(arguments.json, errors, harness.Quiet(0), "of the largest output")
     sys.exit(f"above {arguments.bar:g}: {', '.join(failed)}" if failed else 0)
 
 

@@ -29,10 +29,10 @@ CODE = (".cpp", ".hpp", ".c", ".h", ".f90")
 ALSO_READ = {
     "bindings.": ("include/mylos", "src/mylos/api", "cmake"), "bindings.tutorial.": ("docs/tutorials", "inputs"),
     "docs.": ("docs", "README.md", "include/mylos"),
-    "scripts.": ("scripts", "packaging"),
+    "scripts.": ("scripts", "packaging", "perf/harness"),
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
     "format": ("include", "src", "apps", "tests", "perf"), "links": ("docs", "README.md"),
-    "perf.": ("perf",), "reacting.": ("apps/reacting",),
+    "perf.": ("perf", "tests/apps/support"), "reacting.": ("apps/reacting",),
 }
 EVERYTHING_READS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "src/CMakeLists.txt", "tests/CMakeLists.txt", "tests/support")
 

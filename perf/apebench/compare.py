@@ -6,80 +6,60 @@ usage: compare.py MYLOS PYTHON [--scenario NAME] [--seeds N] [--steps N] [--type
 --through: numbers of its own steps through which Mylos trains the network ([rollout]).
 PYTHON: of the environment that has apebench (README.md). Results of earlier calls in FOLDER are used again.
 """
-import argparse
 import json
 import math
 import os
 import pathlib
-import subprocess
+import shutil
+import sys
 import time
 
 import h5py
 import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from decks import deck_text, layer  # noqa: E402: the path is set first
+import harness  # noqa: E402
+
 JUDGED = 100  # levels of a rollout, over whose errors the geometric mean is taken
 BATCH = 20
 
 # What APEBench calls these networks, and the layers of them.
 NETWORKS = {"advection": "Conv;34;10;relu", "burgers": "Res;26;8;relu", "ks": "Res;26;8;relu"}
-DECK = """[run]
-name = "{scenario}"
-steps = {steps}
-seed = {seed}
-evaluate_every = {steps}
-log_every = 1000
-peak_flops = 1e12
-threads = {threads}
-[data]
-train = "train.h5"
-batch = {batch}
-[data.arrays]
-inputs = ["/u"]
-targets = ["/u"]
-axes = "sample time x"
-[model]
-type = "chain"
-loss = "mse"
-{layers}
-[precision]
-compute = "{type}"
-{rules}
-[optimizer]
-type = "adam"
-lr = 1e-3
-weight_decay = 0.0
-[schedule]
-type = "cosine"
-warmup = {warmup}
-[checkpoint]
-every = {steps}
-"""
-
-
-def layer(**keys):
-    return "[[model.layers]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()) + "\n"
 
 
 def layers_of(network):
     """The network as a chain of layers."""
     kind, width, depth, activation = network.split(";")
     width, depth = int(width), int(depth)
-    periodic = {"kind": "conv", "outputs": width, "kernel": 3, "edges": "periodic"}
+    periodic = layer("conv", outputs=width, kernel=3, edges="periodic")
     if kind == "Conv":
-        return "".join(layer(**periodic, activation=activation) for _ in range(depth)) + layer(**(periodic | {"outputs": 1}), name="head")
-    layers, before = layer(kind="conv", outputs=width, kernel=1, name="lift"), "lift"
+        return [periodic | {"activation": activation}] * depth + [periodic | {"outputs": 1, "name": "head"}]
+    layers, before = [layer("conv", outputs=width, kernel=1, name="lift")], "lift"
     for block in range(depth):
-        layers += layer(**periodic, activation=activation) + layer(**periodic)
-        layers += layer(kind="add", skip_from=before, activation=activation, name=f"block{block}")
+        layers += [periodic | {"activation": activation}, periodic]
+        layers.append(layer("add", skip_from=before, activation=activation, name=f"block{block}"))
         before = f"block{block}"
-    return layers + layer(kind="conv", outputs=1, kernel=1, name="head")
+    return [*layers, layer("conv", outputs=1, kernel=1, name="head")]
+
+
+def deck_of(arguments, scenario, seed, number_type, through):
+    return deck_text(
+        run={"name": scenario, "steps": arguments.steps, "seed": seed + 1, "evaluate_every": arguments.steps, "log_every": 1000,
+             "threads": arguments.threads},
+        data={"train": "train.h5", "batch": BATCH}, data__arrays={"inputs": ["/u"], "targets": ["/u"], "axes": "sample time x"},
+        model={"type": "chain", "loss": "mse"}, layers=layers_of(NETWORKS[scenario]),
+        precision={"compute": number_type, "rules": {"head": "fp32"} if number_type != "fp32" else None},
+        optimizer={"type": "adam", "lr": 1e-3, "weight_decay": 0.0},
+        schedule={"type": "cosine", "warmup": arguments.steps // 5}, checkpoint={"every": arguments.steps},
+        rollout={"steps": through} if through > 1 else None)
 
 
 def write_trajectories(folder, python, scenario, environment):
     """Its training and test trajectories, [sample, time, x] in a file each."""
     if not (folder / "test.npy").exists():
-        subprocess.run([python, HERE / "their.py", "data", scenario, folder], check=True, env=environment)
+        harness.finished([python, HERE / "their.py", "data", scenario, folder], env=environment)
     for part in ("train", "test"):
         with h5py.File(folder / f"{part}.h5", "w") as file:
             file["u"] = numpy.load(folder / f"{part}.npy")[:, :, 0]
@@ -88,39 +68,34 @@ def write_trajectories(folder, python, scenario, environment):
 def their_result(folder, arguments, scenario, seed, environment):
     out = folder / f"their-{seed}-{arguments.steps}.json"
     if not out.exists():
-        subprocess.run([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], str(arguments.steps), str(seed), out],
-                       check=True, env=environment, stderr=subprocess.DEVNULL)
-    return json.loads(out.read_text())
+        harness.finished([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], arguments.steps, seed, out],
+                         env=environment)
+    return json.loads(out.read_text(encoding="utf-8"))
 
 
 def our_result(folder, arguments, scenario, seed, number_type, through, environment):
     """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
     name = number_type if through == 1 else f"{number_type}-through-{through}"
-    out = folder / f"our-{name}-{seed}-{arguments.steps}.json"
-    if out.exists():
-        return json.loads(out.read_text())
+    return harness.cached(folder / f"our-{name}-{seed}-{arguments.steps}.json",
+                          lambda: train(name, folder, arguments, scenario, seed, number_type, through, environment))
+
+
+def train(name, folder, arguments, scenario, seed, number_type, through, environment):
+    """The seconds of a training and the errors of its rollouts."""
     run = folder / f"run-{name}-{seed}"
-    subprocess.run(["rm", "-rf", run], check=True)
+    shutil.rmtree(run, ignore_errors=True)
     deck = folder / f"{name}-{seed}.toml"
-    rollout = f"[rollout]\nsteps = {through}\n" if through > 1 else ""
-    rules = 'rules = { head = "fp32" }' if number_type != "fp32" else ""
-    deck.write_text(DECK.format(scenario=scenario, steps=arguments.steps, seed=seed + 1, threads=arguments.threads, batch=BATCH,
-                                layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5) + rollout,
-                    encoding="utf-8")
+    deck.write_text(deck_of(arguments, scenario, seed, number_type, through), encoding="utf-8")
     begin = time.perf_counter()
-    subprocess.run([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], check=True, cwd=folder, env=environment,
-                   stdout=subprocess.DEVNULL)
+    harness.finished([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], cwd=folder, env=environment)
     seconds = time.perf_counter() - begin
     predicted = f"rollout-{name}-{seed}.h5"
-    subprocess.run([arguments.mylos, "rollout", run.name, "test.h5", "--steps", str(JUDGED), "--out", predicted], check=True, cwd=folder,
-                   env=environment, stdout=subprocess.DEVNULL)
+    harness.finished([arguments.mylos, "rollout", run.name, "test.h5", "--steps", JUDGED, "--out", predicted], cwd=folder, env=environment)
     with h5py.File(folder / "test.h5") as right, h5py.File(folder / predicted) as ours:
         reference = right["u"][:, 1:JUDGED + 1].astype(float)
         levels = ours["u"][:, -JUDGED:].astype(float)
     squares = ((levels - reference) ** 2).mean(axis=2) / (reference ** 2).mean(axis=2)
-    result = {"seconds": seconds, "errors": numpy.sqrt(squares).mean(axis=0).tolist()}
-    out.write_text(json.dumps(result), encoding="utf-8")
-    return result
+    return {"seconds": seconds, "errors": numpy.sqrt(squares).mean(axis=0).tolist()}
 
 
 def geometric_mean(errors):
@@ -139,7 +114,7 @@ def row(name, results, fastest=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("mylos", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("python")
     parser.add_argument("--scenario", choices=NETWORKS, action="append")
@@ -150,8 +125,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("apebench-results"))
     arguments = parser.parse_args()
-    environment = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), JAX_PLATFORMS="cpu", OMP_PROC_BIND="false",
-                       OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    environment = harness.environment(arguments.threads) | {"JAX_PLATFORMS": "cpu"}
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])  # XLA takes all that it may
     for scenario in arguments.scenario or NETWORKS:
         folder = (arguments.folder / scenario).resolve()

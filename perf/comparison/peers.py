@@ -4,7 +4,8 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
+
+import harness
 
 # Name of the package: what people call it.
 PACKAGES = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime", "neuraloperator": "neuraloperator", "numpy": "NumPy"}
@@ -20,18 +21,9 @@ print(json.dumps(found))
 """
 
 
-def output_of(*command):
-    """The output of a command, "" if it is missing or fails."""
-    try:
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=120)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
-
-
 def packages_of(python):
     """{package: version} of an interpreter, with Python's own; empty if it does not run."""
-    found = output_of(python, "-c", QUESTION, *PACKAGES)
+    found = harness.output_if_any(python, "-c", QUESTION, *PACKAGES)
     return json.loads(found) if found else {}
 
 
@@ -58,7 +50,7 @@ class Machine:
         self.build, self.python, self.device_build = build, python, device_build
         self.packages = packages_of(python)
         self.ftorch = ftorch_prefix(ftorch)
-        self.mylos_version = output_of(build / "bin/mylos", "--version").strip()
+        self.mylos_version = harness.output_if_any(build / "bin/mylos", "--version").strip()
 
     def versions(self):
         """{name: version} of the peers that are here."""
@@ -95,7 +87,7 @@ def no_ftorch(machine):
 
 
 def no_device(machine):
-    if not output_of("nvidia-smi", "-L").strip():
+    if not harness.output_if_any("nvidia-smi", "-L").strip():
         return "no NVIDIA device here"
     if not (machine.device_build / "bin/mylos").exists():
         return f"no {machine.device_build / 'bin/mylos'}: build for the device, or name the build with --device-build"

@@ -14,7 +14,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A script that writes its results with --json, as turns.store() does."""
+    """A script that writes its results with --json, as harness/results.py does."""
     name: str
     script: str
     rows: tuple

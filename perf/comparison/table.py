@@ -2,6 +2,8 @@
 import statistics
 import textwrap
 
+import harness
+
 HEADER = ("comparison", "what", "Mylos", "peer", "Mylos / peer")
 
 
@@ -14,7 +16,7 @@ def fastest(jobs, prefix):
     names = [name for name in jobs if name.startswith(prefix)]
     if not names:
         raise Missing(f"{prefix.strip()} had no such step: its program's messages say why (--verbose)")
-    return min(names, key=lambda name: statistics.median(jobs[name]))
+    return harness.best_of(jobs, names)
 
 
 def error_of(row, record):
@@ -35,9 +37,9 @@ def result_of(row, record):
     if row.ours not in jobs:
         raise Missing(f"no time of Mylos for {row.subject}")
     ours, peer = jobs[row.ours], fastest(jobs, row.peer)
-    ratios = [a / b for a, b in zip(ours, jobs[peer])]
+    found = harness.ratios(ours, jobs[peer])
     return {"what": row.what, "mylos": statistics.median(ours), "unit": record["unit"], "peer": peer,
-            "peer_value": statistics.median(jobs[peer]), "ratio": [statistics.median(ratios), min(ratios), max(ratios)]}
+            "peer_value": statistics.median(jobs[peer]), "ratio": [statistics.median(found), min(found), max(found)]}
 
 
 def rows_of(comparison, record):

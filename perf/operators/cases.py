@@ -2,12 +2,10 @@
 
 Each training writes its predictions to the case's folder; those of earlier calls with the same settings are used again.
 """
-import argparse
 import dataclasses
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import time
 
@@ -16,45 +14,11 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-import turns
+from decks import deck_text  # noqa: E402: the path is set first
+import harness  # noqa: E402
 
 EPSILONS = {"adamw": 1e-6, "adam": 1e-8}  # the defaults of neuraloperator's AdamW and PyTorch's Adam
-GENERATORS = turns.ROOT / "inputs/data"
-DECK = """[run]
-name = "{name}"
-steps = {steps}
-seed = {seed}
-threads = {threads}
-peak_flops = 1e12
-log_every = 1000
-evaluate_every = {steps}
-[data]
-train = "{train}"
-batch = {batch}
-last_batch = "join"
-normalize = "none"
-[data.arrays]
-inputs = ["/{input}"]
-targets = ["/{target}"]
-axes = "sample {axes}"
-[model]
-type = "fno"
-modes = {modes}
-width = {width}
-blocks = {blocks}
-{padding}loss = "{loss}"
-[precision]
-compute = "{compute}"
-{rules}[optimizer]
-type = "{optimizer}"
-lr = {lr}
-weight_decay = {weight_decay}
-epsilon = {epsilon:g}
-[schedule]
-{schedule}
-[checkpoint]
-every = 0
-"""
+GENERATORS = harness.ROOT / "inputs/data"
 
 
 @dataclasses.dataclass
@@ -120,11 +84,7 @@ def samples_of(case, data):
 
 def run(line, folder, threads):
     """What the program prints; one that fails ends this one."""
-    environment = turns.environment(threads) | {"WANDB_MODE": "disabled"}
-    result = subprocess.run(list(map(str, line)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SystemExit(f"{line[0]} ended with code {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
-    return result.stdout
+    return harness.output_of(line, cwd=folder, env=harness.environment(threads) | {"WANDB_MODE": "disabled"})
 
 
 def train(deck, folder, stem, arguments):
@@ -137,9 +97,9 @@ def train(deck, folder, stem, arguments):
     return run_folder, time.perf_counter() - begin
 
 
-def rules_of(compute):
-    """The line of [precision] with the layers that stay in float."""
-    return "" if compute == "fp32" else 'rules = { head = "fp32" }\n'
+def precision_of(compute):
+    """[precision], with the layers that stay in float."""
+    return {"compute": compute, "rules": None if compute == "fp32" else {"head": "fp32"}}
 
 
 def updates_of(epochs, case, samples):
@@ -147,24 +107,28 @@ def updates_of(epochs, case, samples):
     return epochs * -(-samples // case.batch)
 
 
-def schedule_lines(case, samples):
+def schedule_of(case, samples):
     updates = updates_of(case.schedule_epochs, case, samples)
     if case.schedule == "cosine":
-        return f'type = "cosine"\nsteps = {updates}'
-    return f'type = "step"\nstep_size = {updates}\nfactor = 0.5'
+        return {"type": "cosine", "steps": updates}
+    return {"type": "step", "step_size": updates, "factor": 0.5}
 
 
 def our_deck(case, data, compute, seed, threads):
     samples = samples_of(case, data)
+    steps = updates_of(case.epochs, case, samples)
     # The published losses are sums over the samples of a batch, ours are means. Adam adds the decay to the gradient, and epsilon to
     # the root of its squares, so that these are for a mean what smaller ones are.
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
-    return DECK.format(**dataclasses.asdict(case) | {
-        "train": data.train.name, "steps": updates_of(case.epochs, case, samples), "seed": seed, "threads": threads,
-        "compute": compute, "rules": rules_of(compute),
-        "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
-        "epsilon": EPSILONS[case.optimizer] / case.batch,
-        "schedule": schedule_lines(case, samples)})
+    return deck_text(
+        run={"name": case.name, "steps": steps, "seed": seed, "threads": threads, "log_every": 1000, "evaluate_every": steps},
+        data={"train": data.train.name, "batch": case.batch, "last_batch": "join", "normalize": "none"},
+        data__arrays={"inputs": [f"/{case.input}"], "targets": [f"/{case.target}"], "axes": f"sample {case.axes}"},
+        model={"type": "fno", "modes": case.modes, "width": case.width, "blocks": case.blocks, "padding": case.padding or None,
+               "loss": case.loss},
+        precision=precision_of(compute),
+        optimizer={"type": case.optimizer, "lr": case.lr, "weight_decay": decay, "epsilon": EPSILONS[case.optimizer] / case.batch},
+        schedule=schedule_of(case, samples), checkpoint={"every": 0})
 
 
 def cached(folder, stem, settings, compute):
@@ -216,9 +180,9 @@ def anchor_result(case, data, seed, arguments):
 
 def basic_parser(description, *, seeds):
     """The options of every script."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser_of(description)
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=turns.ROOT / "build/host", help="the build whose bin/mylos trains")
+    add("--build", type=pathlib.Path, default=harness.ROOT / "build/host", help="the build whose bin/mylos trains")
     add("--seeds", type=int, default=seeds, help="trainings of each")
     add("--threads", type=int, default=2)
     add("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"), help="for data, runs and predictions")
@@ -243,12 +207,11 @@ def folder_of(arguments, name):
     return folder
 
 
-def generate(generator, path, *options):
+def generate(generator, path, *settings):
     """A file of pairs by a program of inputs/data, unless it exists. Settings belong in its name or folder."""
     if not path.exists():
         partial = path.with_suffix(".partial")
-        subprocess.run(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *map(str, options)], check=True,
-                       stdout=subprocess.DEVNULL)
+        harness.finished(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *settings])
         partial.rename(path)
     return path
 

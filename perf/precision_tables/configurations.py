@@ -1,12 +1,13 @@
 """Float, mixed, recomputed, both: memory, time and losses of a GPT of 12 layers."""
 
-import csv
 import pathlib
 import statistics
 import tempfile
 
-import turns
-from precision_tables import page, runs
+import harness
+from harness import machine, steps
+from harness.runs import rows_of
+from precision_tables import page
 
 SUBJECTS = {"float": "fp32", "mixed": "bf16", "recompute": "fp32-save-62", "both": "bf16-save-58"}
 BYTES = {"mixed": 0.55, "recompute": 0.40, "both": 0.22}
@@ -15,25 +16,27 @@ WITHOUT_RECOMPUTING = {"recompute": "float", "both": "mixed"}
 TRAINING = ["model.layers=12", "run.evaluate_every=0", "run.log_every=50", "checkpoint.every=0"]
 
 
+def mylos(arguments, *words):
+    """Runs the command; ends the study if it fails."""
+    harness.finished([arguments.bin / "mylos", *words], env=harness.environment(arguments.threads, arguments.instructions))
+
+
 def losses(arguments, folder, seed, compute, recompute):
-    """The validation loss at the end of a short run, and a digest of its weights."""
-    deck = turns.ROOT / "inputs/gpt_shakespeare_cpu.toml"
+    """The validation loss at the end of a short run."""
+    deck = harness.ROOT / "inputs/gpt_shakespeare_cpu.toml"
     target = folder / f"{compute}-{recompute}-{seed}"
-    runs.mylos(arguments, "train", deck, f"data.train={folder / 'shakespeare.h5'}", f"run.folder={target}",
-               f"run.steps={arguments.training_steps}", f"schedule.warmup={arguments.training_steps // 10}",
-               f"run.seed={seed}", f"precision.compute={compute}",
-               f"memory.recompute={recompute}", *TRAINING)
-    with open(target / "evaluations.csv", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["part"] == "validation"]
-    return float(rows[-1]["loss"])
+    held = [f"kernels.instructions={arguments.instructions}"] if arguments.instructions else []
+    mylos(arguments, "train", deck, f"data.train={folder / 'shakespeare.h5'}", f"run.folder={target}",
+          f"run.steps={arguments.training_steps}", f"schedule.warmup={arguments.training_steps // 10}",
+          f"run.seed={seed}", f"precision.compute={compute}", f"memory.recompute={recompute}", *TRAINING, *held)
+    return [float(row["loss"]) for row in rows_of(target, "evaluations.csv") if row["part"] == "validation"][-1]
 
 
 def train_all(arguments):
     """{configuration: [loss of each seed]}."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        runs.mylos(arguments, "prepare", "text", turns.ROOT / "inputs/data/tinyshakespeare.txt", "--out",
-                   folder / "shakespeare.h5")
+        mylos(arguments, "prepare", "text", harness.ROOT / "inputs/data/tinyshakespeare.txt", "--out", folder / "shakespeare.h5")
         found = {}
         for configuration, subject in SUBJECTS.items():
             recompute = "all" if "save" in subject else "none"
@@ -44,9 +47,9 @@ def train_all(arguments):
 
 
 def measure(arguments, quiet):
-    program = turns.Program([arguments.bin / "gpt_bench", *turns.held(arguments), "medium12"], arguments)
+    program = harness.start([arguments.bin / "gpt_bench", *steps.held(arguments), "medium12"], arguments)
     memory = {name: program.ask(f"memory {subject}")[0].split() for name, subject in SUBJECTS.items()}
-    times = turns.in_turns(arguments.rounds, {
+    times = harness.measured(arguments.rounds, {
         name: lambda subject=subject: program.number(f"step {subject} {arguments.steps}")
         for name, subject in SUBJECTS.items()}, quiet)
     program.close()
@@ -63,13 +66,13 @@ def recomputing(name, memory, times):
 def table(arguments, quiet):
     memory, times = measure(arguments, quiet)
     trained = train_all(arguments)
-    native = turns.has_16_bit_products(arguments) and runs.multiplies_bfloat16()
+    native = steps.has_16_bit_products(arguments) and machine.multiplies_bfloat16()
     bars = NATIVE_TIMES if native else OTHER_TIMES
     least = {name: int(words[0]) for name, words in memory.items()}
     rows = []
     for name in SUBJECTS:
         share = least[name] / least["float"]
-        ratio = statistics.median(turns.ratios(times[name], times["float"]))
+        ratio = harness.median_ratio(times[name], times["float"])
         rows.append([
             name, f"{least[name] / 2**20:.1f} MiB", f"{share:.2f}" + (f" ({page.verdict(share, BYTES[name])})" if name in BYTES else ""),
             f"{statistics.median(times[name]):.1f} ms",

@@ -1,18 +1,20 @@
 """Errors and rates of GEMMs and conversions by type."""
 
 import json
-import subprocess
 
-import turns
+import harness
+from harness import steps
 from precision_tables import page
 
 SIZES = (64, 128, 256, 512, 1024)
 
 
+def answer_of(arguments, program, *words):
+    return harness.output_of([arguments.bin / program, *words], env=harness.environment(arguments.threads, arguments.instructions))
+
+
 def products(arguments):
-    command = [arguments.bin / "product_error", *turns.held(arguments), *map(str, SIZES)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True,
-                            env=turns.environment(arguments.threads, arguments.instructions)).stdout
+    answer = answer_of(arguments, "product_error", *steps.held(arguments), *SIZES)
     print(answer, end="")
     rows = []
     for line in answer.splitlines():
@@ -24,9 +26,7 @@ def products(arguments):
 
 
 def conversions(arguments):
-    command = [arguments.bin / "conversion_bench", "--benchmark_format=json", "--benchmark_min_time=0.05"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True,
-                            env=turns.environment(arguments.threads, arguments.instructions)).stdout
+    answer = answer_of(arguments, "conversion_bench", "--benchmark_format=json", "--benchmark_min_time=0.05")
     rates = {}
     for run in json.loads(answer)["benchmarks"]:
         what, size = run["name"].split("/")[:2]

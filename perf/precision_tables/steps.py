@@ -2,10 +2,10 @@
 
 import statistics
 
-import turns
+import harness
+from harness.steps import held, step_jobs
 from precision_tables import page
 
-TYPES = ("fp32", "bf16", "fp16")
 HEADER = ["network", "batch", "float", "bf16", "fp16", "bf16 is faster by", "fp16 by"]
 NETWORKS = {
     "MLP 784-2048-2048-10": ("step_bench", ["--network", "wide"], (64, 128, 256, 512)),
@@ -25,8 +25,7 @@ HEALTH_BAR = 1.02
 
 
 def program_of(arguments, bench, words):
-    order = [*turns.held(arguments), *words]
-    return turns.Program([arguments.bin / bench, *order], arguments)
+    return harness.start([arguments.bin / bench, *held(arguments), *words], arguments)
 
 
 def times_of(networks, arguments, quiet):
@@ -36,12 +35,12 @@ def times_of(networks, arguments, quiet):
         for batch in batches:
             print(f"{network}, batch {batch}")
             program = program_of(arguments, bench, words)
-            times = turns.in_turns(arguments.rounds, turns.step_jobs(
-                program, [f"{kind}-batch-{batch}" for kind in TYPES], arguments.steps), quiet)
+            names = [f"{kind}-batch-{batch}" for kind in harness.TYPES]
+            times = harness.measured(arguments.rounds, step_jobs(program, names, arguments.steps), quiet)
             program.close()
-            of = {kind: times[f"{kind}-batch-{batch}"] for kind in TYPES}
-            rows.append([network, batch, *(f"{statistics.median(of[kind]):.2f} ms" for kind in TYPES),
-                         *(page.ratio(of["fp32"], of[kind]) for kind in TYPES[1:])])
+            of = {kind: times[f"{kind}-batch-{batch}"] for kind in harness.TYPES}
+            rows.append([network, batch, *(f"{statistics.median(of[kind]):.2f} ms" for kind in harness.TYPES),
+                         *(page.ratio(of["fp32"], of[kind]) for kind in harness.TYPES[1:])])
     return rows
 
 
@@ -59,9 +58,9 @@ def costs(arguments, quiet):
         print(f"{network}: scaler, health")
         program = program_of(arguments, bench, words)
         names = ["bf16", "bf16-health", "fp16", "fp16-off"] if bench == "step_bench" else ["bf16", "bf16-health"]
-        times = turns.in_turns(2 * arguments.rounds, turns.step_jobs(program, names, arguments.steps), quiet)
+        times = harness.measured(2 * arguments.rounds, step_jobs(program, names, arguments.steps), quiet)
         program.close()
-        health = statistics.median(turns.ratios(times["bf16-health"], times["bf16"]))
+        health = harness.median_ratio(times["bf16-health"], times["bf16"])
         rows.append([network, f"{page.ratio(times['bf16-health'], times['bf16'])} ({page.verdict(health, HEALTH_BAR)})",
                      page.ratio(times["fp16"], times["fp16-off"]) if "fp16-off" in times else "–"])
     return page.Table("costs", ["network", "health.every = 1, of the step without", "loss scaler, of the step without"], rows)

@@ -1,9 +1,8 @@
 """The bytes that a rank stores and sends, by `mylos plan --json`: exact for any number of ranks."""
 import dataclasses
 import json
-import subprocess
 
-import turns
+import harness
 
 from .table import Trouble
 
@@ -70,12 +69,11 @@ class Planner:
                 return None
             line.append(f"optimizer.shard={shard}")
         try:
-            result = subprocess.run(line, env=turns.environment(1), capture_output=True, text=True, check=False)
+            return numbers_of(json.loads(harness.output_of(line, env=harness.environment(1))))
         except OSError as error:
             raise Trouble(f"{line[0]}: cannot be started: {error.strerror}") from None
-        if result.returncode == 0:
-            return numbers_of(json.loads(result.stdout))
-        said = self.refusals[ranks, batch, shard] = result.stderr.strip()
+        except harness.ProgramFailed as failure:
+            said = self.refusals[ranks, batch, shard] = failure.messages
         if "unknown key 'optimizer.shard'" in said:
             self.knows_no_shard = said
         return None

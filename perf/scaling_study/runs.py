@@ -1,6 +1,7 @@
 """Makes short runs of a deck over ranks and threads, by any launcher, and reads their files."""
 import dataclasses
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -8,13 +9,13 @@ import re
 import shlex
 import shutil
 import statistics
-import subprocess
 import tempfile
 from typing import Optional
 
-import turns
+import harness
+from harness import machine
+from harness.runs import rows_of
 
-from . import machine
 from .table import Row, Trouble, append, require_appendable
 
 # history.csv counts in milliseconds: for less the error would be above 5 %.
@@ -91,16 +92,14 @@ def training_words(arguments, place, folder):
 def timed_steps(folder, warm_up):
     """Reads from history.csv the number of steps after the warm-up and the milliseconds of one, as columns of the table. Waiting
     times are None if the file lacks them (programs before summary.json)."""
-    lines = (folder / "history.csv").read_text(encoding="utf-8").splitlines()
-    names = lines[0].split(",")
-    rows = [dict(zip(names, line.split(","))) for line in lines[1:]]
+    rows = rows_of(folder)
     timed = [row for row in rows if int(row["step"]) > warm_up]
     begin = next(float(row["elapsed_s"]) for row in rows if int(row["step"]) == warm_up)
     timed_ms = 1e3 * (float(timed[-1]["elapsed_s"]) - begin)
     if timed_ms < MIN_TIMED_MS:
         raise Trouble(f"{len(timed)} steps took {timed_ms:.0f} ms, too little to be timed: give more --steps")
     step_ms = timed_ms / len(timed)
-    if "communication_s" not in names:
+    if "communication_s" not in rows[0]:
         return len(timed), {"step_ms": step_ms, "compute_ms": None, "exposed_ms": None, "data_ms": None}
     exposed, data = (1e3 * statistics.mean(float(row[name]) for row in timed) for name in ("communication_s", "data_wait_s"))
     return len(timed), {"step_ms": step_ms, "compute_ms": step_ms - exposed - data, "exposed_ms": exposed, "data_ms": data}
@@ -141,6 +140,13 @@ def summary_of(folder, samples_per_s, ranks):
             "peak_share": flops_per_s / (speed["peak_flops_per_rank"] * ranks)}
 
 
+def sha256_of(path):
+    try:
+        return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise Trouble(f"{path}: the deck cannot be read: {error.strerror}") from None
+
+
 def bytes_of(plan):
     """(bytes of a rank, and of its process before the run), from plan.json."""
     process = next((entry["bytes"] for entry in plan["memory"] if entry["name"] == "process after start-up"), 0)
@@ -152,13 +158,13 @@ class Study:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.deck_sha256 = machine.sha256(arguments.deck)
+        self.deck_sha256 = sha256_of(arguments.deck)
         program = shutil.which(arguments.mylos) or ""
         if not program:
             raise Trouble(f"there is no program '{arguments.mylos}'; build it, or give --mylos PATH")
         self.program = program
-        self.version = machine.output_of(program, "--version").partition("\n")[0].removeprefix("mylos ")
-        self.commit = machine.commit(turns.ROOT)
+        self.version = machine.version_of(program).removeprefix("mylos ")
+        self.commit = machine.commit("rev-parse", "--short", "HEAD")
         self.processor = machine.processor()
         for place in places(arguments):
             require_launcher(arguments.launcher, place)
@@ -172,10 +178,11 @@ class Study:
         line = [*launcher_words(arguments.launcher, place), self.program, "train", str(arguments.deck),
                 *arguments.overrides, *training_words(arguments, place, folder)]
         began, load = datetime.datetime.now(datetime.timezone.utc), os.getloadavg()[0]
-        result = subprocess.run(line, env=turns.environment(place.threads), capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            said = (result.stderr.strip() or result.stdout.strip()).splitlines()[-12:]
-            raise Trouble(f"{place}: ended with code {result.returncode}: {shlex.join(line)}\n" + "\n".join(said))
+        try:
+            harness.finished(line, env=harness.environment(place.threads))
+        except harness.ProgramFailed as failure:
+            raise Trouble(f"{place}: ended with code {failure.exit_code}: {shlex.join(line)}\n"
+                          + harness.last_lines(failure.messages, 12)) from None
         folder = pathlib.Path(folder)
         steps, parts = timed_steps(folder, arguments.warm_up)
         deck = resolved_deck(folder)
@@ -212,10 +219,10 @@ class Study:
     def measure(self):
         rounds_done = {}
         jobs = {str(place): self.job(place, rounds_done) for place in places(self.arguments)}
-        quiet = turns.Quiet(self.arguments.patience)
-        results = turns.in_turns(self.arguments.rounds, jobs, quiet, "samples/s")
+        quiet = harness.Quiet(self.arguments.patience)
+        results = harness.measured(self.arguments.rounds, jobs, quiet, "samples/s")
         print(f"\nsamples per second, median of {self.arguments.rounds} rounds [smallest .. largest]")
         for name, rates in results.items():
-            print(f"  {name:20} {turns.spread(rates)}")
+            print(f"  {name:20} {harness.spread(rates)}")
         quiet.report()
         print(f"table: {self.arguments.out}")

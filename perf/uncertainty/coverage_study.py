@@ -10,43 +10,30 @@ generated: y = sin(3 x) + 0.5 x + (0.05 + 0.3 |x|) e, x uniform in [-2, 2], e no
 --check ends with exit code 1 unless both conformal intervals hold 88 to 92 % on average over the splits; of fewer than 20, within
 three standard deviations of what such calibrations and tests give.
 """
-import argparse
-import os
 import pathlib
 import platform
-import subprocess
 import sys
 import tempfile
 
 import h5py
 import numpy
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from decks import deck_text  # noqa: E402: the path is set first
+import harness  # noqa: E402
+from harness import machine, tables  # noqa: E402
+
 COVERAGE = 0.9
 GAUSSIAN = 1.6448536269514722  # of the central 90 % of a normal distribution
 MEMBERS = 5
 PASSES = 50
 
-DECK = """[run]
-peak_flops = 1e12
-name = "study"
-steps = {steps}
-log_every = {steps}
-[data]
-train = "train.h5"
-batch = 32
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [32, 32]
-[precision]
-compute = "fp32"
-[optimizer]
-type = "adamw"
-lr = 3e-3
-weight_decay = 1e-3
-[checkpoint]
-keep_last = 1
-"""
+
+def deck_of(steps):
+    return deck_text(run={"name": "study", "steps": steps, "log_every": steps},
+                     data={"train": "train.h5", "batch": 32, "normalize": "standard"}, model={"type": "mlp", "hidden": [32, 32]},
+                     precision={"compute": "fp32"}, optimizer={"type": "adamw", "lr": 3e-3, "weight_decay": 1e-3},
+                     checkpoint={"keep_last": 1})
 
 
 def generated(random, counts):
@@ -74,11 +61,7 @@ class Study:
         self.has_passes = "--mc-dropout" in self.mylos("predict", "--help")
 
     def mylos(self, *arguments):
-        variables = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, env=variables, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"mylos {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
+        return harness.output_of([self.program, *arguments], cwd=self.folder, env=harness.environment(1))
 
     def split(self, name, number):
         draw, counts, steps = SETS[name]
@@ -89,7 +72,7 @@ class Study:
                 file["inputs"] = x[first:first + count].astype("f4")
                 file["targets"] = y[first:first + count].astype("f4")
             first += count
-        (self.folder / "deck.toml").write_text(DECK.format(steps=steps), encoding="utf-8")
+        (self.folder / "deck.toml").write_text(deck_of(steps), encoding="utf-8")
 
     def train(self, folder, *overrides):
         self.mylos("train", "deck.toml", f"run.folder={folder}", *overrides)
@@ -145,15 +128,8 @@ def tolerance(name, splits):
     return 3 * (COVERAGE * (1 - COVERAGE) * (1 / calibrating + 1 / testing) / splits) ** 0.5
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 def versions(program, names):
-    text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    text = machine.version_of(program.resolve())
     text += f", Python {platform.python_version()}, NumPy {numpy.__version__}, h5py {h5py.__version__}"
     if "diabetes" in names:
         import sklearn
@@ -163,14 +139,14 @@ def versions(program, names):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser_of(__doc__)
     parser.add_argument("program", type=pathlib.Path, help="the mylos command")
     parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    print(f"{processor()}, 1 thread; {versions(arguments.program, arguments.data)}; {arguments.splits} splits")
-    print("| data | intervals of 90 % by | hold, mean | least | most | mean width | RMSE |\n|---|---|---|---|---|---|---|")
+    print(f"{machine.processor()}, 1 thread; {versions(arguments.program, arguments.data)}; {arguments.splits} splits")
+    print(tables.head(["data", "intervals of 90 % by", "hold, mean", "least", "most", "mean width", "RMSE"]))
     wrong = []
     for name in arguments.data:
         rows = {}
@@ -180,8 +156,8 @@ def main():
                     rows.setdefault(method, []).append(values)
         for method, values in rows.items():
             coverage, width, error = numpy.array(values).T
-            print(f"| {name} | {method} | {100 * coverage.mean():.1f} % | {100 * coverage.min():.1f} | {100 * coverage.max():.1f} "
-                  f"| {width.mean():.4g} | {error.mean():.4g} |", flush=True)
+            shares = [f"{100 * coverage.mean():.1f} %", f"{100 * coverage.min():.1f}", f"{100 * coverage.max():.1f}"]
+            print(tables.row([name, method, *shares, f"{width.mean():.4g}", f"{error.mean():.4g}"]), flush=True)
             if method.startswith("conformal") and abs(coverage.mean() - COVERAGE) > tolerance(name, arguments.splits):
                 wrong.append(f"{name}, {method}: {100 * coverage.mean():.2f} %")
     if arguments.check and wrong:

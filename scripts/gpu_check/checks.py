@@ -49,7 +49,7 @@ def _choose_steps(training):
 
 def _learns(training, compute, folder, *overrides):
     training.run(GPT, folder.name, f"precision.compute={compute}", *overrides)
-    losses = [float(loss) for loss in training.losses(folder)]
+    losses = training.numbers(folder, "loss")
     if not losses[-1] < losses[0]:
         raise Failure(f"loss {losses[0]:.4f} became {losses[-1]:.4f}")
     return f"loss {losses[0]:.4f} became {losses[-1]:.4f} in {len(losses)} steps"

@@ -2,6 +2,8 @@
 
 import json
 
+from harness.runs import STEPS_ONLY
+
 from . import device
 from .report import Failure, Skipped
 
@@ -25,10 +27,7 @@ class Plans:
         return settings + ([f"memory.budget={budget // MIB} MiB"] if budget else [])
 
     def plan(self, samples, budget=None):
-        process = self.installation.run("mylos", "plan", self.training.deck(DECK), *self.overrides(samples, budget), "--json")
-        if process.returncode != 0:
-            raise Failure(f"mylos plan: {process.stdout.strip()[-600:]}")
-        return json.loads(process.stdout)
+        return json.loads(self.installation.output_of("mylos", "plan", self.training.deck(DECK), *self.overrides(samples, budget), "--json"))
 
     def free_bytes(self):
         """What memory.budget = "auto" is nine tenths of."""
@@ -47,7 +46,7 @@ def check(installation, training, context_mebibytes):
     free = plans.free_bytes()
     room = int(FULL * free) - RESERVE
     samples = largest_micro_batch(plans, room)
-    run_settings = ["run.steps=3", "run.evaluate_every=1000000", "checkpoint.every=1000000"]
+    run_settings = ["run.steps=3", *STEPS_ONLY]
     with device.MemoryWatch() as watch:
         run = training.run(DECK, "near-full", *plans.overrides(samples, room), *run_settings)
     planned = json.loads((run / "plan.json").read_text())["rank_bytes"] / MIB

@@ -1,10 +1,14 @@
 """Finds the programs in a bundle or a build folder, and starts them."""
 
+import contextlib
 import os
 import signal
 import subprocess
 
-from .budget import OutOfTime
+from harness.budget import OutOfTime
+from harness.programs import AS_ROOT, last_lines, on_ranks
+
+from .report import Failure
 
 
 class CannotStart(Exception):
@@ -21,8 +25,7 @@ class Installation:
             preset = "host" if on_host else "cuda-tests"
             raise CannotStart(f"{self.folder}/mylos is not there. Build it (cmake --preset {preset}; cmake --build "
                               f"--preset {preset}), or name a build folder by --build")
-        self.environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                                         "OMP_PROC_BIND": "false"}
+        self.environment = os.environ | AS_ROOT | {"OMP_PROC_BIND": "false"}
         self.version = self._version()
 
     def has(self, name):
@@ -30,9 +33,22 @@ class Installation:
 
     def command(self, name, *arguments, ranks=0):
         start = [str(self.root / "start"), name] if self.is_bundle else [str(self.folder / name)]
-        mpirun = str(self.root / "mpirun") if self.is_bundle else "mpirun"
-        launcher = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks else []
+        launcher = on_ranks(ranks, str(self.root / "mpirun") if self.is_bundle else "mpirun") if ranks else []
         return [*launcher, *start, *map(str, arguments)]
+
+    @contextlib.contextmanager
+    def variables(self, **variables):
+        """Programs that start in this context have these variables too."""
+        environment = self.environment
+        self.environment = environment | variables
+        try:
+            yield
+        finally:
+            self.environment = environment
+
+    def folders_before(self, variable, *folders):
+        """The value of a variable that lists folders, with these before its own."""
+        return ":".join(filter(None, [*map(str, folders), self.environment.get(variable)]))
 
     def run(self, name, *arguments, ranks=0, timeout=300, under=(), **variables):
         """Returns the finished process; its output is standard output and error together. A process that takes longer than
@@ -54,6 +70,13 @@ class Installation:
         if limit < timeout:
             raise OutOfTime(f"cut after {limit:.0f} s, the last of {self.budget.seconds:.0f} s (--budget)")
         return subprocess.CompletedProcess(command, 124, f"{output}\nended after {timeout} s")
+
+    def output_of(self, name, command, *arguments):
+        """What such a command of a program prints. Raises Failure if it fails."""
+        process = self.run(name, command, *arguments)
+        if process.returncode != 0:
+            raise Failure(f"{name} {command} ended with code {process.returncode}:\n{last_lines(process.stdout, 8)}")
+        return process.stdout
 
     def _version(self):
         process = self.run("mylos", "--version")

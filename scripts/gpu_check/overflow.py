@@ -2,6 +2,8 @@
 without. Both must skip the same steps and have the same losses. Attention is cuDNN's, where it is installed: the deck has
 heads of 32 values, samples of 64 tokens and no dropout."""
 
+from harness.runs import STEPS_ONLY, rows_of
+
 from .report import Failure
 from .training import expect_same
 
@@ -14,10 +16,9 @@ def provoke(installation, training):
     histories = []
     for graphs in ("true", "false"):  # a host, which has none, makes the same steps twice
         settings = [] if installation.on_host else [f"kernels.graphs={graphs}"]
-        run_folder = training.run("gpt_shakespeare_cpu", f"overflow-{graphs}", "run.steps=60", *settings, *SCALER,
-                                  "checkpoint.every=1000000", "run.evaluate_every=1000000")
-        histories.append([[row[name] for name in COLUMNS if name in row] for row in training.history(run_folder)])
-    scales = [float(row["scale"]) for row in training.history(run_folder)]
+        run_folder = training.run("gpt_shakespeare_cpu", f"overflow-{graphs}", "run.steps=60", *settings, *SCALER, *STEPS_ONLY)
+        histories.append([[row[name] for name in COLUMNS if name in row] for row in rows_of(run_folder)])
+    scales = training.numbers(run_folder, "scale")
     skips = [step for step, (before, after) in enumerate(zip(scales, scales[1:])) if after < before]
     if not any(step > 4 for step in skips):
         raise Failure(f"no step overflowed: scales {scales[0]:g} .. {max(scales):g}")

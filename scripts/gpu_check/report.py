@@ -7,8 +7,9 @@ import platform
 import threading
 import time
 
+from harness.budget import OutOfTime
+
 from . import device
-from .budget import OutOfTime
 
 RESULTS = ("PASS", "FAIL", "SKIP", "LATE")
 PASSED, FAILED, INCOMPLETE = 0, 1, 3  # exit codes

@@ -2,10 +2,12 @@
 not know the barriers of cuDNN's kernels, whose tests are left out."""
 
 import os
-import re
 import shutil
 
+from harness.programs import last_lines
+
 from .report import Failure, Skipped
+from .unit_tests import passed_tests
 
 TOOLS = ("memcheck", "racecheck")
 # Program, and the tests of those kernels that share memory between lanes, or write by 16 bytes.
@@ -39,10 +41,10 @@ def check(installation, tool, program, tests):
         raise Skipped("not built")
     under = [find(), "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"]
     process = installation.run(program, f"--gtest_filter={tests}", timeout=SECONDS, under=under, OMP_NUM_THREADS=2)
-    passed = re.search(r"PASSED +\] (?:\x1b\[m)?(\d+) test", process.stdout)
+    passed = passed_tests(process)
     if process.returncode != 0 or passed is None:
-        errors = [line for line in process.stdout.splitlines() if line.startswith("=========")]
-        raise Failure("\n".join([f"ended with code {process.returncode}", *(errors or process.stdout.strip().splitlines())[-12:]]))
-    if int(passed.group(1)) == 0:
+        errors = "\n".join(line for line in process.stdout.splitlines() if line.startswith("========="))
+        raise Failure(f"ended with code {process.returncode}\n{last_lines(errors or process.stdout, 12)}")
+    if passed == 0:
         raise Failure(f"no test matches {tests}")
-    return f"{passed.group(1)} tests, no errors"
+    return f"{passed} tests, no errors"

@@ -1,16 +1,16 @@
 """Two ranks on one device over NCCL, which supports this from 2.30.3 on: the library of PyPI's nvidia-nccl-cu13, or of a given
 folder. Overflow on one rank skips the step on both, the losses are those of one rank, and sharding changes no bit."""
 
-import contextlib
-import ctypes
 import pathlib
 import re
 import site
-import subprocess
 import sys
+
+from harness.programs import last_lines, output_if_any
 
 from .report import Failure, Skipped
 from .training import expect_same
+from .unit_tests import passed_tests
 
 OLDEST = 23003  # NCCL's encoding of 2.30.3
 HOW = "pip install nvidia-nccl-cu13, or --nccl FOLDER with a libnccl.so.2 of 2.30.3 or newer"
@@ -25,8 +25,8 @@ def version_of(library):
     """The version in NCCL's encoding, read by another process, because the library stays loaded; 0 if it has none."""
     program = ("import ctypes, sys; number = ctypes.c_int(); "
                "print(number.value if ctypes.CDLL(sys.argv[1]).ncclGetVersion(ctypes.byref(number)) else number.value)")
-    process = subprocess.run([sys.executable, "-c", program, str(library)], text=True, capture_output=True, check=False)
-    return int(process.stdout) if process.returncode == 0 and process.stdout.strip().isdigit() else 0
+    number = output_if_any(sys.executable, "-c", program, library).strip()
+    return int(number) if number.isdigit() else 0
 
 
 def find_nccl(given=None):
@@ -42,18 +42,10 @@ def find_nccl(given=None):
     raise Skipped(f"needs {HOW}" + (f"; {older}" if older else ""))
 
 
-@contextlib.contextmanager
 def using(installation, folder):
     """Programs that start in this context load the folder's NCCL, and their ranks may share a device."""
-    environment = installation.environment
-    path = ":".join(filter(None, [str(folder), environment.get("LD_LIBRARY_PATH")]))
-    cuda = ":".join(filter(None, [str(folder), environment.get("MYLOS_CUDA_LIBRARIES")]))
-    installation.environment = environment | {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "LD_LIBRARY_PATH": path,
-                                              "MYLOS_CUDA_LIBRARIES": cuda}
-    try:
-        yield
-    finally:
-        installation.environment = environment
+    lists = {variable: installation.folders_before(variable, folder) for variable in ("LD_LIBRARY_PATH", "MYLOS_CUDA_LIBRARIES")}
+    return installation.variables(NCCL_MULTI_RANK_GPU_ENABLE="1", **lists)
 
 
 def run(installation, report, training, given=None):
@@ -81,10 +73,8 @@ def unit_tests(installation, program, tests):
     process = installation.run(program, f"--gtest_filter={tests}", ranks=2, timeout=PROGRAM_SECONDS, OMP_NUM_THREADS=2)
     failed = sorted(set(re.findall(r"FAILED +\] (?:\x1b\[m)?([\w/.]+)", process.stdout)))
     if process.returncode != 0:
-        tail = "\n".join(process.stdout.strip().splitlines()[-8:])
-        raise Failure(f"code {process.returncode}; failed: {', '.join(failed) or 'none'}\n{tail}")
-    passed = re.search(r"PASSED +\] (?:\x1b\[m)?(\d+) test", process.stdout)
-    return f"{passed.group(1) if passed else 0} tests"
+        raise Failure(f"code {process.returncode}; failed: {', '.join(failed) or 'none'}\n{last_lines(process.stdout, 8)}")
+    return f"{passed_tests(process) or 0} tests"
 
 
 def agree(training):
@@ -109,7 +99,7 @@ def agree(training):
         expect_same(f"weights of {compute} over NCCL and over MPI", training.weights(runs[0]), training.weights(over_mpi))
     overflow = training.run(deck, "nccl-overflow", *TWO_RANKS, "precision.compute=fp16",
                             "precision.scaler.initial_scale=1073741824", "precision.scaler.max_scale=1073741824", ranks=2)
-    scales = [float(row["scale"]) for row in training.history(overflow)]
+    scales = training.numbers(overflow, "scale")
     if scales[-1] >= scales[0]:
         raise Failure(f"the scale did not fall from {scales[0]:g}")
     return (f"losses within {max(differences):.1e} of one rank's; plain = sharded, bit for bit, in three types, and "

@@ -2,9 +2,11 @@
 
 import json
 import statistics
+import time
 
-from .budget import MIN_STEPS, OutOfTime, rounds_within
-from .report import Failure
+from harness.budget import MIN_STEPS, OutOfTime, rounds_within
+from harness.measurements import median_ratio
+from harness.rounds import interleaved
 
 GPT2_VOCABULARY = 50257
 TYPES = ("bf16", "fp16")
@@ -90,18 +92,15 @@ def _steps(report, training, deck, length, overrides, seconds, sample):
     if chosen is None:
         raise OutOfTime(f"a start takes {start:.1f} s and a step {step:.2f} s, of {seconds:.0f} s left for it (--budget)")
     rounds, steps = chosen
-    rates = {compute: [] for compute in TYPES}
-    for turn in range(rounds):
-        for compute, found in rates.items():
-            run = training.run(deck, f"speed-{deck}-{compute}-{turn}-{len(report.document['speeds'])}",
-                               f"precision.compute={compute}", f"run.steps={steps}", *overrides, "run.log_every=4")
-            rows = training.history(run)
-            if not rows:
-                raise Failure("history.csv has no steps")
-            found.append(statistics.median(float(row["samples_per_s"]) for row in rows[len(rows) // 2:]))
+
+    def rate(compute):
+        run = training.run(deck, f"speed-{deck}-{compute}-{time.monotonic()}", f"precision.compute={compute}", f"run.steps={steps}",
+                           *overrides, "run.log_every=4")
+        return training.samples_per_s(run)
+
+    rates = interleaved(rounds, {compute: lambda compute=compute: rate(compute) for compute in TYPES})
     batch = next((f", micro-batch {override.split('=')[1]}" for override in overrides if "micro_batch" in override), "")
     for compute, found in rates.items():
         report.speed(f"{deck}{batch}, {compute}", statistics.median(found) * length, "tokens/s")
-    ratio = statistics.median(fp16 / bf16 for bf16, fp16 in zip(rates["bf16"], rates["fp16"]))
-    report.speed(f"{deck}{batch}, fp16 with the loss scaler against bf16", 100 * ratio, "%")
-    return f"{len(rows)} steps, {len(rates['bf16'])} rounds"
+    report.speed(f"{deck}{batch}, fp16 with the loss scaler against bf16", 100 * median_ratio(rates["fp16"], rates["bf16"]), "%")
+    return f"{steps} steps, {rounds} rounds"

@@ -1,12 +1,13 @@
 """Runs `mylos train` on small generated data, and reads its files."""
 
-import array
-import csv
 import random
 import re
 import time
 
-from .budget import MIN_STEPS, steps_within
+from harness import runs
+from harness.budget import MIN_STEPS, steps_within
+from harness.programs import last_lines
+
 from .report import Failure
 
 REQUEUE = 85
@@ -18,14 +19,13 @@ class Training:
         self.installation, self.folder = installation, folder
         self.steps = MIN_STEPS
         self.sample = sample
-        self.text = self._prepare("text", installation.inputs / "data" / "tinyshakespeare.txt", name="text.h5")
-        self.table = self._prepare("csv", self._table(folder / "table.csv"), "--targets", "lift,drag", name="table.h5")
+        self.text = self.prepare("text", installation.inputs / "data" / "tinyshakespeare.txt", name="text.h5")
+        self.table = self.prepare("csv", self._table(folder / "table.csv"), "--targets", "lift,drag", name="table.h5")
 
-    def _prepare(self, kind, *arguments, name):
+    def prepare(self, kind, *arguments, name):
+        """The file of data that `mylos prepare` makes. Raises Failure if it cannot."""
         path = self.folder / name
-        process = self.installation.run("mylos", "prepare", kind, *arguments, "--out", path)
-        if process.returncode != 0:
-            raise SystemExit(f"gpu-check: mylos prepare {kind} failed:\n{process.stdout}")
+        self.installation.output_of("mylos", "prepare", kind, *arguments, "--out", path)
         return path
 
     @staticmethod
@@ -41,9 +41,8 @@ class Training:
     def random_tokens(self, vocabulary, count):
         """Random tokens for decks without their text; speeds do not depend on the data."""
         raw = self.folder / "tokens.bin"
-        words = array.array("H", random.Random(2).randbytes(2 * count))
-        raw.write_bytes(array.array("H", (word % vocabulary for word in words)).tobytes())
-        return self._prepare("tokens", raw, "--vocabulary", vocabulary, name="tokens.h5")
+        runs.write_random_tokens(raw, vocabulary, count)
+        return self.prepare("tokens", raw, "--vocabulary", vocabulary, name="tokens.h5")
 
     def choose_steps(self, runs):
         """Sets the steps of the section's remaining runs, so that they fit its time."""
@@ -56,7 +55,7 @@ class Training:
         started = time.monotonic()
         run = self.run(deck, f"timed-{deck}-{started}", f"run.steps={steps}", *overrides)
         whole = time.monotonic() - started
-        ends = [float(row["elapsed_s"]) for row in self.history(run)]
+        ends = self.numbers(run, "elapsed_s")
         step = min(ends[-1] - ends[-2], ends[-2] - ends[-3])
         return max(0.0, whole - steps * step), step
 
@@ -76,8 +75,7 @@ class Training:
         process = self.installation.run("mylos", "train", self.deck(deck), *settings, *overrides, ranks=ranks,
                                         timeout=timeout)
         if process.returncode != expected:
-            tail = "\n".join(process.stdout.strip().splitlines()[-4:])
-            raise Failure(f"ended with code {process.returncode}, not {expected}:\n{tail}")
+            raise Failure(f"ended with code {process.returncode}, not {expected}:\n{last_lines(process.stdout, 4)}")
         self.output = process.stdout
         return folder
 
@@ -85,18 +83,24 @@ class Training:
         """The float weights of a GPT's run, as bytes."""
         path = run / WEIGHTS
         if not path.exists():
-            process = self.installation.run("mylos", "convert", run, path)
-            if process.returncode != 0:
-                raise Failure(f"mylos convert: {process.stdout.strip()}")
+            self.installation.output_of("mylos", "convert", run, path)
         return path.read_bytes()
 
     @staticmethod
-    def history(run):
-        with (run / "history.csv").open() as file:
-            return list(csv.DictReader(file))
+    def losses(run):
+        """The texts of the file: equal losses are equal bit for bit."""
+        return [row["loss"] for row in runs.rows_of(run)]
 
-    def losses(self, run):
-        return [row["loss"] for row in self.history(run)]
+    @staticmethod
+    def numbers(run, column):
+        """A column of history.csv."""
+        return [float(row[column]) for row in runs.rows_of(run)]
+
+    @staticmethod
+    def samples_per_s(run):
+        if not runs.rows_of(run):
+            raise Failure("history.csv has no steps")
+        return runs.samples_per_s(run)
 
     def peak_memory(self):
         """The planned bytes of the last run, and the peak of its process."""

@@ -10,9 +10,12 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import tempfile
 
-from .budget import OutOfTime
+from harness.budget import OutOfTime
+from harness.programs import last_lines
+
 from .report import Failure, Skipped
 
 # Program, and the filter of its tests in a sample.
@@ -72,14 +75,16 @@ def _run(installation, program, *options, limit, **variables):
             return process, None
 
 
-def _tail(process):
-    return "\n".join(process.stdout.strip().splitlines()[-8:])
+def passed_tests(process):
+    """The number that a program of unit tests printed; None if it did not come to its end."""
+    passed = re.search(r"PASSED +\] (?:\x1b\[m)?(\d+) test", process.stdout)
+    return int(passed.group(1)) if passed else None
 
 
 def _tests_by_file(installation, program, chosen):
     process, suites = _run(installation, program, f"--gtest_filter={chosen}", "--gtest_list_tests", limit=LIST_SECONDS)
     if suites is None:
-        raise Failure(f"cannot list its tests, ended with code {process.returncode}\n{_tail(process)}")
+        raise Failure(f"cannot list its tests, ended with code {process.returncode}\n{last_lines(process.stdout, 8)}")
     files = {}
     for suite in suites:
         for test in suite["testsuite"]:
@@ -91,7 +96,7 @@ def _run_file(installation, program, name, tests):
     process, suites = _run(installation, program, f"--gtest_filter={':'.join(tests)}", limit=FILE_SECONDS,
                            OMP_NUM_THREADS=installation.environment.get("OMP_NUM_THREADS", "2"))
     if suites is None:
-        raise Failure(f"ended with code {process.returncode}\n{_tail(process)}")
+        raise Failure(f"ended with code {process.returncode}\n{last_lines(process.stdout, 8)}")
     results = [test for suite in suites for test in suite["testsuite"]]
     failed = [test for test in results if "failures" in test]
     skipped = sum(test.get("result") == "SKIPPED" for test in results)
@@ -105,7 +110,7 @@ def _run_file(installation, program, name, tests):
         more = f"\nand {len(failed) - MAX_NAMED} more" if len(failed) > MAX_NAMED else ""
         raise Failure(f"{len(failed)} of {detail}{more}")
     if process.returncode != 0:
-        raise Failure(f"its tests passed, it ended with code {process.returncode}\n{_tail(process)}")
+        raise Failure(f"its tests passed, it ended with code {process.returncode}\n{last_lines(process.stdout, 8)}")
     if skipped == len(results):
         raise Skipped(detail)
     return detail

@@ -2,9 +2,13 @@
 
 import re
 import statistics
+import time
 
-from gpu_check.budget import OutOfTime
 from gpu_check.report import Failure, Skipped
+from harness.budget import OutOfTime
+from harness.measurements import median_ratio
+from harness.rounds import interleaved
+from harness.runs import STEPS_ONLY
 
 from . import types
 from .pytorch import PyTorch, require_device
@@ -24,11 +28,7 @@ def run(subject, report):
 def data(subject, deck):
     if deck.startswith("fashion"):
         return types.random_images(subject)
-    path = subject.training.folder / "fields.h5"
-    process = subject.installation.run("mylos", "prepare", "fields", "--samples", FIELDS, "--out", path)
-    if process.returncode != 0:
-        raise Failure(f"mylos prepare fields: {process.stdout[-500:]}")
-    return path
+    return subject.training.prepare("fields", "--samples", FIELDS, name="fields.h5")
 
 
 def same_network(subject, deck, peer, overrides):
@@ -37,7 +37,7 @@ def same_network(subject, deck, peer, overrides):
     found = re.search(r"# model: (\d+) parameters", process.stdout)
     if not found:
         raise Failure(f"mylos train --check: {process.stdout[-500:]}")
-    theirs = int(peer.answer(f"parameters {deck}"))
+    theirs = int(peer.number(f"parameters {deck}"))
     if int(found.group(1)) != theirs:
         raise Failure(f"{found.group(1)} parameters, PyTorch's network has {theirs}")
 
@@ -47,31 +47,30 @@ def compare(subject, report, deck):
         raise Skipped("perf/chain_vs_pytorch.py compares hosts")
     require_device(subject.python)
     path = data(subject, deck)
-    settings = [f"data.train={path}", f"data.test={path}", f"run.steps={STEPS}", "run.log_every=20",
-                "run.evaluate_every=1000000", "checkpoint.every=1000000"]
+    settings = [f"data.train={path}", f"data.test={path}", f"run.steps={STEPS}", "run.log_every=20", *STEPS_ONLY]
     settings += [] if deck.startswith("fashion") else ["schedule.warmup=10"]
 
-    def ours(compute, batch, turn):
-        folder = subject.training.run(deck, f"beside-{deck}-{compute}-{batch}-{turn}", *settings, f"data.batch={batch}",
+    def ours(compute, batch):
+        folder = subject.training.run(deck, f"beside-{deck}-{compute}-{batch}-{time.monotonic()}", *settings, f"data.batch={batch}",
                                       f"precision.compute={compute}")
-        rates = [float(row["samples_per_s"]) for row in subject.training.history(folder)]
-        return statistics.median(rates[len(rates) // 2:])
+        return subject.training.samples_per_s(folder)
+
+    def theirs(command):
+        if subject.installation.budget.left() < MIN_SECONDS:
+            raise OutOfTime(f"less than {MIN_SECONDS} s left")
+        return peer.number(command)
 
     ratios = {}
     with PyTorch(subject, "pytorch_decks.py") as peer:
         same_network(subject, deck, peer, settings)
         for batch in DECKS[deck]:
-            rates = {"Mylos, bf16": [], "Mylos, fp16": [], "PyTorch": [], "PyTorch, as one CUDA graph": []}
-            for turn in range(ROUNDS):
-                if subject.installation.budget.left() < MIN_SECONDS:
-                    raise OutOfTime(f"less than {MIN_SECONDS} s left")
-                rates["PyTorch"].append(peer.answer(f"steps {deck} {batch} {STEPS}"))
-                rates["PyTorch, as one CUDA graph"].append(peer.answer(f"graph {deck} {batch} {STEPS}"))
-                rates["Mylos, bf16"].append(ours("bf16", batch, turn))
-                rates["Mylos, fp16"].append(ours("fp16", batch, turn))
+            rates = interleaved(ROUNDS, {
+                "Mylos, bf16": lambda: ours("bf16", batch), "Mylos, fp16": lambda: ours("fp16", batch),
+                "PyTorch": lambda: theirs(f"steps {deck} {batch} {STEPS}"),
+                "PyTorch, as one CUDA graph": lambda: theirs(f"graph {deck} {batch} {STEPS}")})
             for name, found in rates.items():
                 report.speed(f"{deck}, batch {batch}: {name}", statistics.median(found), "samples/s")
             best = [max(pair) for pair in zip(rates["PyTorch"], rates["PyTorch, as one CUDA graph"])]
-            ratios[batch] = statistics.median(one / other for one, other in zip(rates["Mylos, bf16"], best))
+            ratios[batch] = median_ratio(rates["Mylos, bf16"], best)
             report.speed(f"{deck}, batch {batch}: Mylos in bf16 / PyTorch's faster", ratios[batch], "times")
     return ", ".join(f"batch {batch}: {ratio:.2f} of its rate" for batch, ratio in ratios.items())

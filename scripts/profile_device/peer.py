@@ -1,10 +1,11 @@
 """PyTorch's step compared with ours: interleaved rates, ours in half too, its kernels by time, and its attention."""
 
-import operator
 import re
 import statistics
 
 from gpu_check.report import Skipped
+from harness.measurements import median_ratio
+from harness.rounds import interleaved
 
 from . import steps as our_steps
 from . import trace
@@ -19,11 +20,11 @@ def run(subject, report):
     report.check("PyTorch's step", lambda: compare(subject, report))
 
 
-def interleaved(subject, report, peer):
+def rates_of(subject, report, peer):
     """Tokens/s of each round by name, each side with the faster of the micro-batches for it."""
     sides = {"Mylos": lambda samples: of_ours(subject, samples, "bf16"),
              "Mylos in half": lambda samples: of_ours(subject, samples, "fp16"),
-             "PyTorch": lambda samples: peer.answer(f"steps {samples} {COUNT}")}
+             "PyTorch": lambda samples: peer.number(f"steps {samples} {COUNT}")}
     best = {}
     for name in "Mylos", "PyTorch":
         found = {samples: sides[name](samples) for samples in (subject.samples, 2 * subject.samples)}
@@ -31,10 +32,7 @@ def interleaved(subject, report, peer):
             report.speed(f"{name}, {samples} samples at a time", rate, "tokens/s")
         best[name] = max(found, key=found.get)
     best["Mylos in half"] = best["Mylos"]
-    rates = {name: [] for name in sides}
-    for turn in range(ROUNDS):
-        for name in list(sides)[:: 1 if turn % 2 == 0 else -1]:
-            rates[name].append(sides[name](best[name]))
+    rates = interleaved(ROUNDS, {name: lambda name=name: sides[name](best[name]) for name in sides})
     for name, found in rates.items():
         report.speed(f"{name}, {best[name]} samples, in the same rounds", statistics.median(found), "tokens/s")
     return rates
@@ -50,25 +48,16 @@ def compare(subject, report):
         raise Skipped("perf/gpt_vs_pytorch.py compares hosts")
     require_device(subject.python)
     path = subject.results / "pytorch-step.tsv"
-    shape = (str(subject.model[key]) for key in ("layers", "heads", "width", "context", "vocabulary"))
+    shape = (subject.model[key] for key in ("layers", "heads", "width", "context", "vocabulary"))
     with PyTorch(subject, "pytorch_device.py", *shape) as peer:
-        report.speed("a product of 8192 in bf16", peer.answer("product"), "TFLOP/s")
-        rates = interleaved(subject, report, peer)
-        ours, half, theirs = (rates[name] for name in ("Mylos", "Mylos in half", "PyTorch"))
-        ratio = statistics.median(our / their for our, their in zip(ours, theirs))
+        report.speed("a product of 8192 in bf16", peer.number("product"), "TFLOP/s")
+        rates = rates_of(subject, report, peer)
+        ratio = median_ratio(rates["Mylos"], rates["PyTorch"])
         report.speed("Mylos / PyTorch", ratio, "times")
-        report.speed("Mylos in half / in bfloat16", statistics.median(map(operator.truediv, half, ours)), "times")
-        elapsed = peer.answer(f"profile {subject.samples} {STEPS} {path}")
+        report.speed("Mylos in half / in bfloat16", median_ratio(rates["Mylos in half"], rates["Mylos"]), "times")
+        elapsed = peer.number(f"profile {subject.samples} {STEPS} {path}")
     kernels = trace.read(path)
     attention = {name for kernel in kernels if re.search(r"flash|fmha|sdpa|attention", name := kernel.name, re.IGNORECASE)}
     report.record("its attention", "PASS", 0, "\n".join(sorted(name[:150] for name in attention)) or "no such kernel")
-    trace.write_table(path.with_suffix(".by-kernel.tsv"), kernels, STEPS)
-    path.unlink()
-    rows = trace.table(kernels, STEPS)
-    for milliseconds, launches, name in rows[:our_steps.SHOWN]:
-        report.speed(f"PyTorch: {name} ({launches:g} launches)", milliseconds, "ms/step")
-    report.speed(f"PyTorch: {max(0, len(rows) - our_steps.SHOWN)} other kernels",
-                 sum(row[0] for row in rows[our_steps.SHOWN:]), "ms/step")
-    report.speed("PyTorch: a step under its profiler", 1e3 * elapsed, "ms/step")
-    report.speed("PyTorch: of it no kernel runs", 1e3 * elapsed - trace.busy(kernels) * 1e-6 / STEPS, "ms/step")
+    our_steps.report_kernels(report, path, "PyTorch", kernels, STEPS, 1e3 * elapsed, "its profiler")
     return f"{ratio:.3f} of its rate"

@@ -3,28 +3,16 @@
 import subprocess
 
 from gpu_check.report import Failure, Skipped
+from harness.programs import ROOT, Server
 
 
-class PyTorch:
+class PyTorch(Server):
     def __init__(self, subject, program, *arguments):
         self.program = program
-        self.process = subprocess.Popen([subject.python, str(subject.peers() / program), *arguments], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        super().__init__([subject.python, ROOT / "perf" / program, *arguments])
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def answer(self, line):
-        print(line, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        if not answer:
-            self.process.kill()
-            raise Failure(f"{self.program} ended: {self.process.communicate()[1][-800:]}")
-        return float(answer)
+    def failure(self):
+        return Failure(f"{self.program} ended: {super().failure().messages[-800:]}")
 
 
 def require_device(python):

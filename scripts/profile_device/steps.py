@@ -3,9 +3,9 @@
 import contextlib
 import os
 import pathlib
-import subprocess
 
 from gpu_check.report import Failure, Skipped
+from harness.programs import output_if_any
 
 from . import trace
 
@@ -32,13 +32,8 @@ def cupti_folders():
     """Possible folders of libcupti: the toolkit's, and those of Python's packages."""
     roots = [pathlib.Path("/usr/local/cuda"), *pathlib.Path("/usr/local").glob("cuda-*")]
     folders = [folder for root in roots for folder in (root / "lib64", root / "lib", root / "extras/CUPTI/lib64")]
-    try:
-        done = subprocess.run(["python3", "-c", "import nvidia; print(*nvidia.__path__, sep='\\n')"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        for path in done.stdout.split():
-            folders += [file.parent for file in pathlib.Path(path).glob("**/libcupti.so*")]
-    except OSError:
-        pass
+    for path in output_if_any("python3", "-c", "import nvidia; print(*nvidia.__path__, sep='\\n')").split():
+        folders += [file.parent for file in pathlib.Path(path).glob("**/libcupti.so*")]
     return [str(folder) for folder in dict.fromkeys(folders) if list(folder.glob("libcupti.so*"))]
 
 
@@ -58,15 +53,9 @@ def tracing(installation, path):
         raise Skipped("a host has no device's kernels")
     if not library.exists():
         raise Skipped(f"{library.name} is not there: it is built where CUPTI is (target device_benchmarks)")
-    environment = installation.environment
-    folders = [*cupti_folders(), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
-    installation.environment = environment | {
-        "CUDA_INJECTION64_PATH": str(library.resolve()), "MYLOS_KERNEL_TRACE": str(path),
-        "LD_LIBRARY_PATH": ":".join(folders)}
-    try:
+    with installation.variables(CUDA_INJECTION64_PATH=str(library.resolve()), MYLOS_KERNEL_TRACE=str(path),
+                                LD_LIBRARY_PATH=installation.folders_before("LD_LIBRARY_PATH", *cupti_folders())):
         yield
-    finally:
-        installation.environment = environment
 
 
 def show(subject, report, path, steps, whose, shown=SHOWN):
@@ -77,15 +66,22 @@ def show(subject, report, path, steps, whose, shown=SHOWN):
     found, elapsed = trace.last_steps(trace.read(path), steps, counted)
     if not found:
         raise Failure(f"{path}: no kernel that each of {steps} steps has once")
-    trace.write_table(path.with_suffix(".by-kernel.tsv"), found, counted)
+    step = elapsed * 1e-6 / counted
+    idle = report_kernels(report, path, whose, found, counted, step, "the trace", shown)
+    return f"{len(found) / counted:.0f} launches a step, {step:.2f} ms, {idle:.2f} ms of it without a kernel"
+
+
+def report_kernels(report, path, whose, kernels, steps, step_ms, under, shown=SHOWN):
+    """Reports the kernels of so many steps by time, and returns the milliseconds of a step in which none runs. The trace in `path`
+    is replaced by a table of all."""
+    trace.write_table(path.with_suffix(".by-kernel.tsv"), kernels, steps)
     os.remove(path)  # tens of MB
-    rows = trace.table(found, counted)
+    rows = trace.table(kernels, steps)
     for milliseconds, launches, name in rows[:shown]:
         report.speed(f"{whose}: {name} ({launches:g} launches)", milliseconds, "ms/step")
     rest = sum(row[0] for row in rows[shown:])
     report.speed(f"{whose}: {max(0, len(rows) - shown)} other kernels", rest, "ms/step")
-    step = elapsed * 1e-6 / counted
-    idle = step - trace.busy(found) * 1e-6 / counted
-    report.speed(f"{whose}: a step under the trace", step, "ms/step")
+    idle = step_ms - trace.busy(kernels) * 1e-6 / steps
+    report.speed(f"{whose}: a step under {under}", step_ms, "ms/step")
     report.speed(f"{whose}: of it no kernel runs", idle, "ms/step")
-    return f"{len(found) / counted:.0f} launches a step, {step:.2f} ms, {idle:.2f} ms of it without a kernel"
+    return idle

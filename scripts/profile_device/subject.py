@@ -1,8 +1,8 @@
 """The profiled steps: of GPT-2 124M on a device, of a small GPT on a host or for a sample."""
 
-import pathlib
-import statistics
 import tomllib
+
+from harness.runs import STEPS_ONLY
 
 LOG_EVERY = 4
 
@@ -21,8 +21,7 @@ class Subject:
 
     def overrides(self, samples):
         """Overrides of the deck: its data, and a batch of this number of samples."""
-        settings = [f"data.batch={samples}", f"data.micro_batch={samples}", f"run.log_every={LOG_EVERY}",
-                    "run.evaluate_every=1000000"]
+        settings = [f"data.batch={samples}", f"data.micro_batch={samples}", f"run.log_every={LOG_EVERY}", *STEPS_ONLY]
         if not self.is_small:
             self._tokens = self._tokens or self.training.random_tokens(50257, 4_000_000)
             settings.append(f"data.train={self._tokens}")
@@ -32,13 +31,8 @@ class Subject:
         """Trains and returns the run's folder."""
         self._runs += 1
         return self.training.run(self.deck, f"{self._runs}-{name}", *self.overrides(samples or self.samples),
-                                 f"run.steps={steps}", "checkpoint.every=1000000", *overrides, **more)
+                                 f"run.steps={steps}", *overrides, **more)
 
     def tokens_per_s(self, run):
         """The rate over the second half of a run's steps."""
-        rates = [float(row["samples_per_s"]) for row in self.training.history(run)]
-        return statistics.median(rates[len(rates) // 2:]) * self.model["context"]
-
-    def peers(self):
-        """The folder of PyTorch's programs."""
-        return pathlib.Path(self.installation.root) / "perf"
+        return self.training.samples_per_s(run) * self.model["context"]

@@ -60,11 +60,11 @@ def short_name(name):
     return re.sub(r"<.*", "", re.sub(r"^void ", "", name))[:90]
 
 
-def table(kernels, count):
+def table(kernels, count, name_of=short_name):
     """Rows (milliseconds per step, launches per step, name), the longest first."""
     total, launches = collections.Counter(), collections.Counter()
     for kernel in kernels:
-        name = short_name(kernel.name)
+        name = name_of(kernel.name)
         total[name] += kernel.end - kernel.begin
         launches[name] += 1
     return [(nanoseconds * 1e-6 / count, launches[name] / count, name) for name, nanoseconds in total.most_common()]
@@ -72,11 +72,7 @@ def table(kernels, count):
 
 def write_table(path, kernels, count):
     """The same by full names, for details."""
-    total, launches = collections.Counter(), collections.Counter()
-    for kernel in kernels:
-        total[kernel.name] += kernel.end - kernel.begin
-        launches[kernel.name] += 1
     with path.open("w") as file:
         print("ms_per_step", "launches_per_step", "kernel", sep="\t", file=file)
-        for name, nanoseconds in total.most_common():
-            print(f"{nanoseconds * 1e-6 / count:.4f}", f"{launches[name] / count:g}", name, sep="\t", file=file)
+        for milliseconds, launches, name in table(kernels, count, name_of=str):
+            print(f"{milliseconds:.4f}", f"{launches:g}", name, sep="\t", file=file)

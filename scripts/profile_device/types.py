@@ -1,11 +1,9 @@
 """Steps of decks of every kind in three types, to show the gain of 16 bits, and what takes their time in bfloat16."""
 
-import gzip
 import random
-import statistics
 
-from gpu_check.budget import OutOfTime
-from gpu_check.report import Failure
+from harness.budget import OutOfTime
+from harness.runs import STEPS_ONLY, idx_bytes
 
 from . import steps as our_steps
 
@@ -29,25 +27,16 @@ def random_images(subject):
     numbers = random.Random(3)
     folder = subject.training.folder
 
-    def write(name, shape, values):
-        header = bytes([0, 0, 8, len(shape)]) + b"".join(number.to_bytes(4, "big") for number in shape)
-        with gzip.open(folder / name, "wb", compresslevel=1) as file:
-            file.write(header + values)
-
-    write("images.gz", (IMAGES, SIDE, SIDE), numbers.randbytes(IMAGES * SIDE * SIDE))
-    write("labels.gz", (IMAGES,), bytes(numbers.randrange(10) for _ in range(IMAGES)))
-    path = folder / "images.h5"
-    process = subject.installation.run("mylos", "prepare", "idx", folder / "images.gz", folder / "labels.gz", "--out", path)
-    if process.returncode != 0:
-        raise Failure(f"mylos prepare idx: {process.stdout[-500:]}")
-    return path
+    (folder / "images.idx").write_bytes(idx_bytes((IMAGES, SIDE, SIDE), numbers.randbytes(IMAGES * SIDE * SIDE)))
+    (folder / "labels.idx").write_bytes(idx_bytes((IMAGES,), bytes(numbers.randrange(10) for _ in range(IMAGES))))
+    return subject.training.prepare("idx", folder / "images.idx", folder / "labels.idx", name="images.h5")
 
 
 def train(subject, name, deck, compute, images, steps):
     """Trains and returns the run's folder."""
     data = [f"data.train={images}", f"data.test={images}"] if deck.startswith("fashion") else []
     return subject.training.run(deck, f"{name}-{deck}-{compute}", f"precision.compute={compute}", f"run.steps={steps}", *data,
-                                "run.log_every=4", "run.evaluate_every=1000000", "checkpoint.every=1000000")
+                                "run.log_every=4", *STEPS_ONLY)
 
 
 def rates(subject, report, deck, images):
@@ -56,8 +45,7 @@ def rates(subject, report, deck, images):
         raise OutOfTime("less than 5 s left")
     found = {}
     for compute in TYPES:
-        rows = subject.training.history(train(subject, "types", deck, compute, images, steps))
-        found[compute] = statistics.median(float(row["samples_per_s"]) for row in rows[len(rows) // 2:])
+        found[compute] = subject.training.samples_per_s(train(subject, "types", deck, compute, images, steps))
         report.speed(f"{deck}, {compute}", found[compute], "samples/s")
     for compute in TYPES[1:]:
         report.speed(f"{deck}, {compute} / fp32", found[compute] / found["fp32"], "times")

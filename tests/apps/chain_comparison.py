@@ -6,12 +6,12 @@ coarsely as NOISE, and so much as that changes is allowed. Where it changes too 
 import re
 import tomllib
 
-import h5py
 import numpy
 
 from chain_oracle import Network, loss_of
 from reference.data import Samples, normalised
 from reference.rounding import Amplified
+from support.run_folders import weights_of
 
 NOISE = 2.0 ** -19  # 32 times float's
 STEP = 1e-7  # of difference quotients
@@ -75,12 +75,8 @@ class Oracle:
 
 
 def read_group(path, group):
-    found = {}
-    with h5py.File(path) as file:
-        if group in file:
-            file[group].visititems(lambda name, item: found.update({name: item[()].astype(numpy.float64)})
-                                   if isinstance(item, h5py.Dataset) else None)
-    return found
+    """In double; nothing if the checkpoint has no such group."""
+    return {name: values.astype(numpy.float64) for name, values in weights_of(path, [group]).items()}
 
 
 def require_near(found, expected, rough, what, relative=2e-6, least=1.0):

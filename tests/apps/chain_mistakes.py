@@ -1,5 +1,6 @@
 """Mistakes in a deck that was right: each function makes one, and returns the words of which one must be in the message, or
 None where it cannot be made here."""
+import functools
 
 
 def names(deck):
@@ -10,6 +11,17 @@ def some(source, deck, *kinds):
     """The number, from 0, of a layer of these kinds."""
     found = [number for number, layer in enumerate(deck.layers) if layer["kind"] in kinds or not kinds]
     return source.choice(found) if found else None
+
+
+def in_layer(*kinds):
+    """Of a mistake in a layer of one of these kinds, of any without: it gets the layer and the words by which messages name it."""
+    def chosen(mistake):
+        @functools.wraps(mistake)
+        def in_deck(source, deck):
+            number = some(source, deck, *kinds)
+            return None if number is None else mistake(source, deck, deck.layers[number], f"layer '{names(deck)[number]}")
+        return in_deck
+    return chosen
 
 
 def axes(deck):
@@ -46,25 +58,21 @@ def out_of_range(source, deck):
     return [f"with {key} = "]
 
 
-def wrong_in_a_convolution(source, deck):
-    number = some(source, deck, "conv")
-    if number is None:
-        return None
+@in_layer("conv")
+def wrong_in_a_convolution(source, deck, layer, place):
     key, value = source.choice([("kernel", 0), ("kernel", -1), ("kernel", 2.5), ("kernel", [1, 1, 1, 1]), ("kernel", []),
                                 ("kernel", [1, "a"]), ("stride", 0), ("stride", [[1]]), ("padding", -1), ("dilation", 0),
                                 ("groups", 0), ("edges", "mirror"), ("bias", 1), ("transposed", "yes"), ("outputs", 0),
                                 ("outputs", "many"), ("outputs", 2 ** 40), ("kernel", 2000), ("padding", [0, 0, 0, 0, 0])])
-    deck.layers[number][key] = value
+    layer[key] = value
     return [f"with {key} = "]
 
 
-def numbers_for_other_axes(source, deck):
-    number = some(source, deck, "conv", "max_pool", "average_pool", "upsample")
-    if number is None:
-        return None
-    key = "factor" if deck.layers[number]["kind"] == "upsample" else source.choice(["kernel", "stride", "padding"])
-    deck.layers[number][key] = [1] * source.choice([n for n in (2, 3) if n != axes(deck)])
-    return [f"layer '{names(deck)[number]}", f"as '{key}'"]
+@in_layer("conv", "max_pool", "average_pool", "upsample")
+def numbers_for_other_axes(source, deck, layer, place):
+    key = "factor" if layer["kind"] == "upsample" else source.choice(["kernel", "stride", "padding"])
+    layer[key] = [1] * source.choice([n for n in (2, 3) if n != axes(deck)])
+    return [place, f"as '{key}'"]
 
 
 def without_kind(source, deck):
@@ -73,52 +81,44 @@ def without_kind(source, deck):
     return [f"layer {number + 1} without 'kind'"]
 
 
-def without_outputs(source, deck):
-    number = some(source, deck, "conv")
-    if number is None:
+@in_layer("conv")
+def without_outputs(source, deck, layer, place):
+    del layer["outputs"]
+    return [f"{place}' needs 'outputs'"]
+
+
+@in_layer("conv")
+def groups_that_do_not_divide(source, deck, layer, place):
+    layer["groups"] = layer["outputs"] + source.randint(1, 5)
+    return [place]
+
+
+@in_layer("conv")
+def kernel_wider_than_the_grid(source, deck, layer, place):
+    if layer.get("transposed"):
         return None
-    del deck.layers[number]["outputs"]
-    return [f"layer '{names(deck)[number]}' needs 'outputs'"]
+    layer |= {"kernel": 1001, "padding": 0}
+    return [place]
 
 
-def groups_that_do_not_divide(source, deck):
-    number = some(source, deck, "conv")
-    if number is None:
+@in_layer("max_pool", "average_pool")
+def window_wider_than_the_grid(source, deck, layer, place):
+    layer |= source.choice([{"kernel": 1001, "padding": 0}, {"kernel": 1, "padding": 1}])
+    return [place]
+
+
+@in_layer("conv")
+def reflects_too_far(source, deck, layer, place):
+    if layer.get("transposed"):
         return None
-    deck.layers[number]["groups"] = deck.layers[number]["outputs"] + source.randint(1, 5)
-    return [f"layer '{names(deck)[number]}"]
+    layer |= {"edges": source.choice(["reflect", "periodic"]), "padding": 1000}
+    return [place]
 
 
-def kernel_wider_than_the_grid(source, deck):
-    number = some(source, deck, "conv")
-    if number is None or deck.layers[number].get("transposed"):
-        return None
-    deck.layers[number] |= {"kernel": 1001, "padding": 0}
-    return [f"layer '{names(deck)[number]}"]
-
-
-def window_wider_than_the_grid(source, deck):
-    number = some(source, deck, "max_pool", "average_pool")
-    if number is None:
-        return None
-    deck.layers[number] |= source.choice([{"kernel": 1001, "padding": 0}, {"kernel": 1, "padding": 1}])
-    return [f"layer '{names(deck)[number]}"]
-
-
-def reflects_too_far(source, deck):
-    number = some(source, deck, "conv")
-    if number is None or deck.layers[number].get("transposed"):
-        return None
-    deck.layers[number] |= {"edges": source.choice(["reflect", "periodic"]), "padding": 1000}
-    return [f"layer '{names(deck)[number]}"]
-
-
-def transposed_to_nothing(source, deck):
-    number = some(source, deck, "conv")
-    if number is None:
-        return None
-    deck.layers[number] |= {"transposed": True, "padding": 1000, "edges": "zero"}
-    return [f"layer '{names(deck)[number]}"]
+@in_layer("conv")
+def transposed_to_nothing(source, deck, layer, place):
+    layer |= {"transposed": True, "padding": 1000, "edges": "zero"}
+    return [place]
 
 
 def reads_no_layer(source, deck):
@@ -129,12 +129,10 @@ def reads_no_layer(source, deck):
     return [f"layer '{names(deck)[number]}"]
 
 
-def reads_nothing(source, deck):
-    number = some(source, deck, "add", "concat", "branch")
-    if number is None:
-        return None
-    del deck.layers[number]["skip_from"]
-    return [f"layer '{names(deck)[number]}"]
+@in_layer("add", "concat", "branch")
+def reads_nothing(source, deck, layer, place):
+    del layer["skip_from"]
+    return [place]
 
 
 def reads_its_input(source, deck):
@@ -275,4 +273,4 @@ def reproducible_statistics(source, deck):
 
 
 MISTAKES = [value for name, value in list(globals().items())
-            if callable(value) and name not in ("names", "some", "axes", "insert_first")]
+            if callable(value) and name not in ("names", "some", "in_layer", "axes", "insert_first")]

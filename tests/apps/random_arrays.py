@@ -1,11 +1,12 @@
 """Random files of arrays and the section of a deck that reads them: axes, types, chunks, filters, slices and windows."""
 import concurrent.futures
 import pathlib
-import sys
 import tempfile
 
 import h5py
 import numpy
+
+from support.cases import chosen_numbers
 
 TYPES = ("<f8", ">f8", "<f4", ">f4", "<f2", "bfloat16", "i1", "u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<i8")
 SZIP = h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP) and \
@@ -157,8 +158,6 @@ class RandomArrays:
 
 def check_layouts(check, some, every):
     """The results of check(folder, number) of `some` layouts, of `every` one by --full, or of those after --only."""
-    numbers = range(every if "--full" in sys.argv else some)
-    if "--only" in sys.argv:
-        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
+    numbers = chosen_numbers(range(some), range(every))
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda number: check(pathlib.Path(scratch), number), numbers))

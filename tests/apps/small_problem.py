@@ -63,6 +63,13 @@ def prepare_text(command, text, name="text"):
     command.must("prepare", "text", f"{name}.txt", "--out", f"{name}.h5")
 
 
+def prepare_table_and_text(command, gpt):
+    """The data and deck of prepare(), and gpt.toml with a text."""
+    prepare(command)
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 60)
+    command.write("gpt.toml", gpt)
+
+
 def prepare(command, deck=DECK, samples=500):
     write_csv(command.folder / "train.csv", samples, 1)
     write_csv(command.folder / "test.csv", 100, 2)

@@ -13,6 +13,7 @@ import numpy
 import array_file_faults  # its faults are among FAULTS
 from array_faults import FAULTS
 from array_samples import Arrays
+from support.cases import chosen_numbers
 from support.command import Command
 from support.decks import deck_text, layer, lines_of
 from support.refusal import ids_of
@@ -94,9 +95,7 @@ def check(folder, number, mylos, program):
 
 
 def main():
-    numbers = range(ALL if "--full" in sys.argv else len(FAULTS))
-    if "--only" in sys.argv:
-        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
+    numbers = chosen_numbers(range(len(FAULTS)), range(ALL))
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         ends = [pool.submit(check, pathlib.Path(scratch), number, *sys.argv[1:3]) for number in numbers]
         failures = [end.exception() for end in ends if end.exception() is not None]

@@ -4,13 +4,12 @@ import pathlib
 import re
 import shutil
 
-import h5py
 import numpy
 
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text, layer
-from support.run_folders import compare_runs, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times, last_checkpoint, weights_of
 
 SAMPLES, CHANNELS = 192, 3
 
@@ -55,9 +54,7 @@ def write_deck(command, layers, compute="fp32"):
 
 
 def buffers(command, folder):
-    with h5py.File(last_checkpoint(command, folder)) as file:
-        return {f"{layer}/{name}": file["buffers"][layer][name][()]
-                for layer in file["buffers"] for name in file["buffers"][layer]}
+    return weights_of(last_checkpoint(command, folder), ["buffers"])
 
 
 def check_are_those_of_the_samples(command):

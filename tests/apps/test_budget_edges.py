@@ -13,12 +13,12 @@ import random
 import re
 import sys
 import tempfile
-import time
 
 import h5py
 import numpy
 
 from process_peaks import peaks_of
+from support.cases import chosen_numbers, chosen_seed
 from support.command import Command
 from support.data_files import write_data
 from support.decks import sections_text
@@ -234,11 +234,8 @@ class Judge:
 
 
 def main():
-    full = "--full" in sys.argv
-    seed = sys.argv[sys.argv.index("--seed") + 1] if "--seed" in sys.argv else str(int(time.time())) if full else "1"
-    only = int(sys.argv[sys.argv.index("--only") + 1]) if "--only" in sys.argv else None
-    shares, wrong = [], []
-    for number in [only] if only is not None else range(500) if full else SAMPLE:
+    seed, shares, wrong = chosen_seed(), [], []
+    for number in chosen_numbers(SAMPLE, range(500)):
         edge = Edge(random.Random(f"{seed} {number}"))
         with tempfile.TemporaryDirectory() as folder:
             try:

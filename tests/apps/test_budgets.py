@@ -10,11 +10,11 @@ import os
 import random
 import sys
 import tempfile
-import time
 
 import numpy
 
 from process_peaks import peaks_of
+from support.cases import chosen_numbers, chosen_seed
 from support.command import Command
 from support.data_files import write_data
 from support.decks import sections_text
@@ -168,13 +168,10 @@ def judge(program, deck):
 
 
 def main():
-    full = "--full" in sys.argv
-    seed = sys.argv[sys.argv.index("--seed") + 1] if "--seed" in sys.argv else str(int(time.time())) if full else "1"
-    only = int(sys.argv[sys.argv.index("--only") + 1]) if "--only" in sys.argv else None
-    shares, too_large = [], []
-    for number, deck in enumerate(decks(seed, 200, 100) if full else decks(seed, 3, 3)):
-        if only not in (None, number):
-            continue
+    seed, shares, too_large = chosen_seed(), [], []
+    drawn = list(decks(seed, 200, 100) if "--full" in sys.argv else decks(seed, 3, 3))
+    for number in chosen_numbers(range(len(drawn)), range(len(drawn))):
+        deck = drawn[number]
         of_plan, of_budget, whole = judge(sys.argv[1], deck)
         shares.append(of_plan)
         print(f"{number}: {deck.name}, {deck.ranks} ranks: {of_plan:.3f} of a plan of {whole / MEBIBYTE:.1f} MiB", flush=True)

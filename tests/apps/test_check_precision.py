@@ -8,6 +8,7 @@ from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import write_data
 from support.decks import deck_text
+from support.run_folders import weights_of
 
 SMALLEST_NORMAL = {"fp16": 2.0 ** -14, "bf16": 2.0 ** -126}
 EXPONENTS = range(-149, 128)
@@ -159,11 +160,8 @@ def check_checkpoints(command):
     command.must("train", "deck.toml")
     found = check(command, "runs/small")
     assert found["kind"] == "checkpoint" and not found["others"], found
-    with h5py.File(command.folder / found["file"]) as file:
-        arrays = {}
-        for group in ("model", "optimizer"):
-            file[group].visititems(lambda name, item, group=group: arrays.update(
-                {f"/{group}/{name}": item[()]} if isinstance(item, h5py.Dataset) else {}))
+    arrays = {f"/{group}/{name}": array for group in ("model", "optimizer")
+              for name, array in weights_of(command.folder / found["file"], [group]).items()}
     assert [array["array"] for array in found["arrays"]] == sorted(arrays), found
     for array in found["arrays"]:
         compare(array, arrays[array["array"]], array["array"])

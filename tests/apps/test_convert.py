@@ -12,6 +12,7 @@ from small_problem import gpt_deck, prepare_text
 from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
 from support.command import Command
+from support.run_folders import last_checkpoint, weights_of
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
 HEADS = 4
@@ -116,13 +117,6 @@ def write_deck(command, tied=True, bias=True, vocabulary=0):
                                         precision=dict(compute="fp32")))
 
 
-def datasets(path):
-    found = {}
-    with h5py.File(path) as file:
-        file["/model"].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
-
-
 def check_back_and_forth(command):
     """A network that Mylos trained -> their file -> checkpoint: same bits, same loss, also without biases."""
     prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
@@ -132,8 +126,8 @@ def check_back_and_forth(command):
         command.must("train", "deck.toml", f"run.folder={run}")
         command.must("convert", run, f"{run}/model.safetensors")
         command.must("convert", f"{run}/model.safetensors", "again.h5", "--pad-vocabulary", max(1, padded))
-        before = datasets(next((command.folder / run / "checkpoints").glob("*.h5")))
-        after = datasets(command.folder / "again.h5")
+        before = weights_of(last_checkpoint(command, run))
+        after = weights_of(command.folder / "again.h5")
         vocabulary = command.document(f"{run}/config.json")["vocab_size"]
         assert vocabulary == 28, vocabulary  # of the letters, the blank and the full stop
         for name, tensor in after.items():
@@ -165,10 +159,8 @@ def check_types(command):
 
 
 def refuse(command, arguments, error_id, *parts):
-    """Nothing is written."""
-    before = sorted(command.folder.rglob("*"))
-    command.must_refuse(["convert", *arguments], error_id, *parts)
-    assert sorted(command.folder.rglob("*")) == before, "something was written"
+    with command.writes_nothing():
+        command.must_refuse(["convert", *arguments], error_id, *parts)
 
 
 def check_bad_input(command):

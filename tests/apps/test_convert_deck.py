@@ -173,10 +173,8 @@ def check_spectral(command, program):
 
 
 def refuse(command, arguments, error_id, *parts):
-    """Nothing is written."""
-    before = sorted(command.folder.rglob("*"))
-    command.must_refuse(["convert", *arguments], error_id, *parts)
-    assert sorted(command.folder.rglob("*")) == before, "something was written"
+    with command.writes_nothing():
+        command.must_refuse(["convert", *arguments], error_id, *parts)
 
 
 def check_bad_input(command):

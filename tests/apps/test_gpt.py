@@ -89,10 +89,7 @@ def check_memory_of_samples(command):
 
 
 def refuse(command, arguments, message, **options):
-    """Exit code 2 and the message once."""
-    result = command.run(*arguments, **options)
-    assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
-    assert len(re.findall(message, result.stderr)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    command.must_say_once(message, *arguments, **options)
 
 
 def check_bad_input(command):

@@ -11,7 +11,7 @@ import safetensors_file
 from small_problem import DECK, prepare
 from support.cases import run_cases
 from support.decks import deck_text
-from support.run_folders import losses_of
+from support.run_folders import last_checkpoint, losses_of, weights_of
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
 
@@ -34,17 +34,6 @@ def tune(steps, groups):
     return deck_text(run=dict(name="tune", initial="gpt2.h5", steps=steps), data=dict(train="text.h5", batch=8),
                      model=dict(type="gpt", layers=2, heads=4, width=48, context=32), precision=dict(compute="fp32"),
                      optimizer=dict(lr=3e-3)) + groups
-
-
-def weights_of(path, group="/model"):
-    found = {}
-    with h5py.File(path) as file:
-        file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
-
-
-def last_checkpoint(command, run):
-    return sorted((command.folder / run / "checkpoints").glob("*.h5"))[-1]
 
 
 def prepare_texts(command, repository):
@@ -150,7 +139,7 @@ def check_average(command):
     prepare(command, DECK)
     command.must("train", "deck.toml", "run.folder=averaging", "run.epochs=1", "optimizer.average=0.9")
     checkpoint = last_checkpoint(command, "averaging")
-    average = weights_of(checkpoint, "/average")
+    average = weights_of(checkpoint, ["average"])
     assert average.keys() == weights_of(checkpoint).keys()
     assert any(tensor.tobytes() != weights_of(checkpoint)[name].tobytes() for name, tensor in average.items())
     command.write("deck.toml", DECK + FREEZE_ALL_BUT.format("head/bias"))

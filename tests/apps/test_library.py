@@ -13,6 +13,7 @@ import h5py
 import numpy
 
 from support.command import Command, environment
+from support.run_folders import weights_of
 
 
 def call(*arguments, **options):
@@ -89,14 +90,6 @@ def build_outside(prefix, source, cmake, compiler, others, folder):
     return folder / "build" / "embedded"
 
 
-def weights(checkpoint):
-    found = {}
-    with h5py.File(checkpoint) as file:
-        file["model"].visititems(
-            lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
-    return found
-
-
 def largest_difference(a, b):
     assert a.keys() == b.keys() and a
     return max(numpy.abs(a[name] - b[name]).max() for name in a)
@@ -114,7 +107,7 @@ def check_same_samples_same_weights(program):
     trained = {}
     for ranks in (1, 2, 3):
         program.must("short.toml", ranks=ranks)
-        trained[ranks] = weights(program.folder / "surrogate.h5")
+        trained[ranks] = weights_of(program.folder / "surrogate.h5")
     for ranks in (2, 3):
         assert largest_difference(trained[1], trained[ranks]) < 1e-5, largest_difference(trained[1], trained[ranks])
 

@@ -4,7 +4,7 @@ import re
 
 import numpy
 
-from small_problem import gpt_deck, prepare, prepare_text
+from small_problem import gpt_deck, prepare_table_and_text
 from support.cases import run_cases
 from support.data_files import read_data
 from support.run_folders import compare_runs, datasets, history_without_times, last_checkpoint
@@ -141,12 +141,6 @@ def check_refusal(command):
     assert "saves nothing" in message and 'masters = "fp32"' in message, message
 
 
-def set_up(command):
-    prepare(command)
-    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 60)
-    command.write("gpt.toml", GPT)
-
-
 def check_networks(command, full):
     for place, name in enumerate(NETWORKS):
         if full or place % 2 == 0:
@@ -155,5 +149,5 @@ def check_networks(command, full):
         check_restarts(command, name)
 
 
-run_cases(set_up, check_file, check_networks, check_reproducible, check_change_at_a_restart, check_other_commands, check_plan,
+run_cases((prepare_table_and_text, GPT), check_file, check_networks, check_reproducible, check_change_at_a_restart, check_other_commands, check_plan,
           check_refusal)

@@ -106,11 +106,9 @@ def check_images_without_labels(command):
 
 
 def refuse(command, message, *arguments, ranks=1):
-    before = sorted(command.folder.rglob("*"))
-    result = command.must(*arguments, code=2, ranks=ranks)
-    assert len(re.findall(message, result.stderr, re.MULTILINE)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    with command.writes_nothing():
+        result = command.must_say_once(message, *arguments, ranks=ranks)
     assert result.stderr.count("mylos:") == 1 and "ended with it" not in result.stderr, result.stderr
-    assert sorted(command.folder.rglob("*")) == before, f"{arguments} wrote something"
 
 
 def check_refusals(command):

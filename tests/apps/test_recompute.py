@@ -1,11 +1,10 @@
 """Whatever is recomputed, 10 steps with dropout, 20 with --full, end with the same weights, moments and losses, bit for bit."""
 import json
 
-import h5py
-
 from random_data import prepare_random
 from support.cases import run_cases
 from support.decks import deck_text, layer
+from support.run_folders import last_checkpoint, weights_of
 
 DOES_NOT_FIT = 3
 
@@ -46,14 +45,12 @@ CASES = {
 }
 
 
-def state_of(folder):
+def state_of(command, folder):
     """Bytes of every dataset that training changes, and the losses."""
-    checkpoint = sorted((folder / "checkpoints").glob("*.h5"))[-1]
-    state = {"losses": [line.split(",")[2] for line in (folder / "history.csv").read_text().splitlines()[1:]]}
-    with h5py.File(checkpoint) as file:
-        for group in ("model", "optimizer"):
-            file[group].visititems(lambda name, item, group=group: state.update(
-                {f"{group}/{name}": item[()].tobytes()}) if isinstance(item, h5py.Dataset) else None)
+    checkpoint = last_checkpoint(command, folder)
+    state = {"losses": [row["loss"] for row in command.rows(f"{folder}/history.csv")]}
+    for group in ("model", "optimizer"):
+        state |= {f"{group}/{name}": array.tobytes() for name, array in weights_of(checkpoint, [group]).items()}
     return state
 
 
@@ -86,7 +83,7 @@ def check_case(command, name, text, groups, ranks, full):
         folder = f"{name}-{key}"
         train_within(command, ["train", deck, f"run.steps={20 if full else 10}", f"run.folder={folder}", *overrides], ranks)
         operations.add(json.dumps(command.document(f"{folder}/plan.json")["operations"]))
-        state = state_of(command.folder / folder)
+        state = state_of(command, folder)
         expected = expected or state
         different = [part for part in expected if state.get(part) != expected[part]]
         assert state.keys() == expected.keys() and not different, f"{name}, {key}: {different} differ"

@@ -1,12 +1,11 @@
 """A run that is stopped and restarted ends with the same bits as one that is not."""
 import re
 
-import h5py
 import numpy
 
 from small_problem import prepare
 from support.cases import run_cases
-from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint
+from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint, weights_of
 
 
 def evaluations(result):
@@ -45,23 +44,16 @@ def check_optimizer(command, ranks):
     assert 'changed at the restart: optimizer.type = "lamb"' in on.stdout, on.stdout
 
 
-def arrays_of(path, group):
-    found = {}
-    with h5py.File(path) as file:
-        file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
-
-
 def check_average(command, ranks):
     """A restart with an average that the run before had not: it begins with the checkpoint's weights, to the last bit."""
     decay = 0.75
     common = ["train", "deck.toml", "precision.compute=fp32", "run.folder=average"]
     command.must(*common, "--stop-after", 5, ranks=ranks, code=85)
-    before = arrays_of(last_checkpoint(command, "average"), "model")
+    before = weights_of(last_checkpoint(command, "average"), ["model"])
     said = command.must(*common, f"optimizer.average={decay}", "--restart", "latest", "--stop-after", 1, ranks=ranks,
                         code=85).stdout
     assert "optimizer.average: begins with the weights of this checkpoint, which has none" in said, said
-    after, average = (arrays_of(last_checkpoint(command, "average"), group) for group in ("model", "average"))
+    after, average = (weights_of(last_checkpoint(command, "average"), [group]) for group in ("model", "average"))
     assert len(before) == 6 and before.keys() == after.keys() == average.keys(), average.keys()
     for name in before:
         expected = decay * before[name].astype(float) + (1 - decay) * after[name]

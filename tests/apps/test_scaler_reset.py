@@ -3,13 +3,12 @@ the scaler are gone on from."""
 import shutil
 import zlib
 
-import h5py
 import numpy
 
 from small_problem import DECK, SCALER, prepare
 from support.cases import run_cases
 from support.changed_checkpoints import signed_changes
-from support.run_folders import compare_runs, history_without_times, last_checkpoint
+from support.run_folders import compare_runs, history_without_times, last_checkpoint, weights_of
 
 INITIAL = 2 ** 24  # overflows at first
 TRAIN = ["train", "deck.toml", "precision.compute=fp16", f"precision.scaler.initial_scale={INITIAL}"]
@@ -20,8 +19,7 @@ COLUMNS = ["overflow_rate", "scale_increases", "scale_decreases", "tolerated_ove
 
 
 def scaler_of(command, folder):
-    with h5py.File(last_checkpoint(command, folder), "r") as file:
-        return {name: file["scaler"][name][()] for name in file["scaler"]}
+    return weights_of(last_checkpoint(command, folder), ["scaler"])
 
 
 def check_reset(command, ranks):

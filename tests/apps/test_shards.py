@@ -3,7 +3,7 @@ import json
 import math
 import re
 
-from small_problem import prepare, prepare_text
+from small_problem import prepare_table_and_text
 from support.cases import run_cases
 from support.decks import deck_text
 from support.run_folders import compare, compare_runs, history_without_times, last_checkpoint, rows_without_times
@@ -199,12 +199,6 @@ def check_one_rank(command):
         compare_runs(command, "alone-plain", f"alone-{shard[16:]}", "one rank")
 
 
-def set_up(command):
-    prepare(command)
-    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 60)
-    command.write("gpt.toml", GPT)
-
-
 def check_networks(command, full):
     for place, name in enumerate(NETWORKS):
         if full or name in SAMPLE:
@@ -220,6 +214,6 @@ def check_networks_restart(command, full):
         check_restarts(command, "gpt-float-head", [(3, "state"), (2, "none"), (1, "state"), (4, "state")])
 
 
-run_cases(set_up, check_networks, (check_restarts, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")]), check_averages,
+run_cases((prepare_table_and_text, GPT), check_networks, (check_restarts, "mlp-average", [(2, "state"), (1, "none"), (3, "gradients")]), check_averages,
           check_networks_restart, check_health, check_plan, check_plan_of_gradients, check_notes_on_whole_gradients, check_refusals,
           check_one_rank)

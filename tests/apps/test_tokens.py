@@ -1,6 +1,5 @@
 """Token files as a user makes them, and what is said of bad input."""
 import os
-import re
 
 import h5py
 import numpy
@@ -45,10 +44,8 @@ def check_streams(command):
 
 
 def refuse(command, arguments, message):
-    """Exit code 2, the message once, and no file."""
-    result = command.run(*arguments)
-    assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
-    assert len(re.findall(message, result.stderr, re.MULTILINE)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    """Also leaves no file."""
+    command.must_say_once(message, *arguments)
     assert not list(command.folder.glob("no.h5*")), f"{arguments} wrote something"
 
 

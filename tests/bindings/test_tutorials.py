@@ -24,6 +24,19 @@ def script_of(page, prefix):
     return "\n".join(lines)
 
 
+def check_page(build, source, cmake, name, inspect):
+    """Runs the commands of docs/tutorials/NAME.md, which need the sources too, with an installed prefix; inspect(output, folder)
+    checks what they print and write, and returns what to report."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        run([cmake, "--install", build, "--prefix", folder / "prefix"], folder)
+        (folder / "work").mkdir()
+        page = (pathlib.Path(source) / f"docs/tutorials/{name}.md").read_text(encoding="utf-8")
+        script = script_of(page, folder / "prefix").replace("/where/its/sources/are", source)
+        assert str(folder) in script and source in script and "cat > " in script, script
+        print(f"{name}.md: as written; {inspect(run(['bash', '-c', script], folder / 'work').stdout, folder / 'work')}")
+
+
 def main(_mylos, build, source, cxx, cmake, page, *others):
     if "fortran" in page:
         skip_without("gfortran")

@@ -1,5 +1,7 @@
 """A network, a step and a study that are known: what `mylos bench allreduce`, `mylos plan` and `scaling.py run` would say of
 them, for tests of perf/scaling.py."""
+import contextlib
+
 from scaling_study import model, plan_bytes, table
 from scaling_study.collectives import Agreement, Link, Measurement, Network
 
@@ -9,6 +11,17 @@ PARAMETERS = 4_000_000
 WINDOW_BYTES = PARAMETERS // 2  # of gradients that are cut over ranks: those that are there at one time
 UPDATE_SHARE = 0.1
 MOST_SAMPLES = 16  # of a micro-batch
+
+
+@contextlib.contextmanager
+def refused(error, *words):
+    """The block must end with this error, whose text has all of these words."""
+    try:
+        yield
+    except error as trouble:
+        assert all(word in str(trouble) for word in words), trouble
+    else:
+        raise AssertionError(f"no {error.__name__} with {words}")
 
 
 def near(value, expected, within=1e-6):

@@ -134,7 +134,7 @@ def check_peers(folder):
 
 def check_subjects():
     """Every comparison names options, programs and subjects that its script has."""
-    shared = (REPOSITORY / "perf/turns.py").read_text(encoding="utf-8")
+    shared = (REPOSITORY / "perf/harness/options.py").read_text(encoding="utf-8")
     targets = (REPOSITORY / "perf/CMakeLists.txt").read_text(encoding="utf-8")
     known = {"step_vs_pytorch.py": step_vs_pytorch.NETWORKS, "gpt_vs_pytorch.py": [*gpt_vs_pytorch.SHAPES, "run"],
              "chain_vs_pytorch.py": chain_vs_pytorch.NETWORKS, "spectral_vs_neuraloperator.py": spectral_vs_neuraloperator.NETWORKS}

@@ -94,6 +94,9 @@ def main():
 
         packed = run(repository / "scripts/bundle", "--host", "--build", build, place / "packed" / "mylos-bundle")
         require(packed.returncode == 0, "scripts/bundle packs this build", packed)
+        for script in ("gpu-check", "profile-device"):
+            usage = run(sys.executable, place / "packed/mylos-bundle/scripts" / script, "--help")
+            require(usage.returncode == 0 and "--budget" in usage.stdout, f"{script} has all that it imports", usage)
         with tarfile.open(place / "packed/mylos-bundle.tar.gz") as archive:
             archive.extractall(root.folder / "opt")
         (root.folder / "opt/mylos-bundle").rename(root.folder / "opt/else where")

@@ -35,10 +35,10 @@ with open(options["gtest_output"].removeprefix("json:"), "w") as file:
 
 
 def check_that_files_are_alone(repository, folder):
-    sys.path.insert(0, str(repository / "scripts"))
+    sys.path[:0] = [str(repository / "scripts"), str(repository / "perf")]
     sys.dont_write_bytecode = True
     from gpu_check import unit_tests
-    from gpu_check.budget import Budget
+    from harness.budget import Budget
     from gpu_check.installation import Installation
     from gpu_check.report import INCOMPLETE, Report
 
@@ -73,7 +73,7 @@ def check_that_files_are_alone(repository, folder):
 
 
 def check_what_fits_a_time(repository):
-    from gpu_check.budget import MIN_STEPS, MAX_STEPS, rounds_within, steps_within
+    from harness.budget import MIN_STEPS, MAX_STEPS, rounds_within, steps_within
     for start, step in ((0.5, 0.01), (3, 1.8), (10, 3.5), (1, 0.0)):
         for seconds in (5, 60, 130, 1e6):
             steps = steps_within(seconds, 14, start, step)
@@ -118,7 +118,7 @@ def check_nccl_is_found(folder):
 def check_errors_of_the_sanitizer(repository, folder):
     """What it finds is a failure, with its own lines; so is a program in which no test ran."""
     from gpu_check import sanitizer
-    from gpu_check.budget import Budget
+    from harness.budget import Budget
     from gpu_check.installation import Installation
     from gpu_check.report import Failure, Skipped
 

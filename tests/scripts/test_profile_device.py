@@ -13,7 +13,7 @@ import unittest
 
 REPOSITORY, BUILD = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(REPOSITORY / "scripts"))
+sys.path[:0] = [str(REPOSITORY / "scripts"), str(REPOSITORY / "perf")]
 
 from profile_device import steps, trace  # noqa: E402
 

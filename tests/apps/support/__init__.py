@@ -1,6 +1,7 @@
 """What Python tests share: a script imports these modules and reads as its cases.
 
-cases             runs a script's cases in a temporary folder that they share: its command line and main
+cases             runs a script's cases in a temporary folder that they share: its command line and main; which of the cases that
+                  are drawn at random a command line asks for
 command           the mylos command in a working folder: finished, still running, refused; under mpirun with n ranks
 refusal           a refusal's exit code, error id and parts, apart from its wording
 processes         the processes of a run: signals, waiting for them, that none is left

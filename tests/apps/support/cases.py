@@ -9,6 +9,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 
 from .command import Command
 
@@ -20,6 +21,20 @@ def skip(why):
     """Ends the script: what it tests is not possible here."""
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
+
+
+def chosen_numbers(some, every):
+    """The numbers of the drawn cases that a script's command line asks for: `some`, `every` one with --full, or those after --only."""
+    if "--only" in sys.argv:
+        return [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
+    return every if "--full" in sys.argv else some
+
+
+def chosen_seed():
+    """From the command line: that after --seed, another each time with --full, or else "1"."""
+    if "--seed" in sys.argv:
+        return sys.argv[sys.argv.index("--seed") + 1]
+    return str(int(time.time())) if "--full" in sys.argv else "1"
 
 
 def run_cases(*cases, arguments=(), option="full"):

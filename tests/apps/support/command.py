@@ -1,4 +1,5 @@
 """The mylos command in one working directory: finished, still running or refused, alone and under mpirun."""
+import contextlib
 import json
 import os
 import pathlib
@@ -79,6 +80,20 @@ class Command:
         result = self.run(*arguments, **options)
         require_refusal(result, error_id, *parts, code=code)
         return result
+
+    def must_say_once(self, message, *arguments, code=2, **options):
+        """The finished command, which must end with this code and in whose messages this expression must match once."""
+        result = self.must(*arguments, code=code, **options)
+        assert len(re.findall(message, result.stderr, re.MULTILINE)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+        return result
+
+    @contextlib.contextmanager
+    def writes_nothing(self):
+        """In this block no file or folder of the working directory appears or disappears."""
+        before = set(self.folder.rglob("*"))
+        yield
+        changed = before ^ set(self.folder.rglob("*"))
+        assert not changed, f"written or removed: {changed}"
 
     def plan(self, *arguments, **options):
         """`mylos plan`, asked for bytes."""

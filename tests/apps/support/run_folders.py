@@ -30,7 +30,7 @@ def datasets(path):
 
 
 def weights_of(path, groups=("model", "buffers")):
-    """Parameters and running statistics, by their names without the group."""
+    """Parameters and running statistics, or the arrays of other groups, by their names without the group."""
     found = {}
     with h5py.File(path) as file:
         for group in groups:

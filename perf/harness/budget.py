@@ -1,4 +1,4 @@
-"""The time budget of gpu-check. Each section ends at its deadline; the next section may use the remaining time."""
+"""A limited time. Each section of a call ends at its deadline; the next section may use the remaining time."""
 
 import time
 
