@@ -189,6 +189,15 @@ static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_loa
                                                int32_t rank, const int64_t* shape, mylos_model** model) {
   return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
 }
+/* Loads a model that mylos_model_vjp() and mylos_model_jacobian() may be called on: it holds the network once
+ * more, in float. `rank` and `shape` as above; 0 and NULL: the grid of training. */
+int32_t mylos_model_open_with_derivatives(int32_t abi, const char* path, const mylos_load_options* options,
+                                          int32_t rank, const int64_t* shape, mylos_model** model);
+/* The same for this header's version, on the grid of training. */
+static inline int32_t mylos_model_load_with_derivatives(const char* path, const mylos_load_options* options,
+                                                        mylos_model** model) {
+  return mylos_model_open_with_derivatives(MYLOS_ABI_VERSION, path, options, 0, NULL, model);
+}
 /* Computes the memory that the model of this file would take. Reads the file without its weights. */
 int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
 /* Makes a model that shares the weights, for another thread. */
@@ -203,6 +212,16 @@ const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t in
  * Calls after the first one of a size allocate nothing. After an error, y is unchanged. */
 int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                           int32_t units);
+/* Computes dx = J^T dy, where J are the derivatives of the outputs, as mylos_model_infer() writes them, with
+ * respect to the inputs at x: the gradient of any function of the outputs whose gradient is dy. dx is an array
+ * like x, dy one like y. The network computes in float, whatever its type. Returns MYLOS_BAD_INPUT
+ * ("bad-call") if the model was not loaded with derivatives. */
+int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* x, const mylos_const_array* dy,
+                        const mylos_array* dx, int32_t units);
+/* Computes J itself: the last dimensions of j are [outputs, inputs], or both flattened. Takes as long as
+ * `outputs` calls of mylos_model_vjp(); at most 2^22 numbers a sample. */
+int32_t mylos_model_jacobian(const mylos_model* model, const mylos_const_array* x, const mylos_array* j,
+                             int32_t units);
 /* Destroys the model; NULL is allowed. Fails and frees nothing inside an OpenMP parallel region or while a
  * call is using the model. */
 int32_t mylos_model_destroy(mylos_model* model);

@@ -36,6 +36,7 @@ SMALLER = {
     "deep_mlp": ["data.batch=256"], "fashion_cnn": ["data.batch=24"], "fashion_resnet": ["data.batch=12"],
     "fields_unet": ["data.batch=4", "data.shape=[64,64,1]"],
     "gpt2_124m": ["data.batch=8", "data.micro_batch=1"], "gpt2_1558m": ["data.batch=8", "data.micro_batch=1"],
+    "fno-darcy": ["data.batch=4", "model.width=8", "model.modes=[12,12]"], "turbulence_unet": ["data.batch=4"],
     "gpt2_finetune": ["data.batch=8", "data.micro_batch=2"], "gpt_shakespeare": ["data.batch=8"], "gpt_shakespeare_cpu": [],
 }
 SMALL_GPT = ["model.layers=2", "model.width=64", "model.heads=4", "model.context=32"]
@@ -54,6 +55,14 @@ def prepare(command, repository):
     with h5py.File(command.folder / "data/surrogate.h5", "w") as file:
         inputs = source.standard_normal((3000, 5), dtype="f4")
         file["inputs"], file["targets"] = inputs, numpy.stack([numpy.sin(inputs.sum(1)), inputs[:, 0] * inputs[:, 1]], 1)
+
+
+    for dataset, arrays, shape in (("burgers/{}", ("initial", "final"), (80, 64)), ("darcy/{}", ("a", "u"), (40, 32, 32)),
+                                   ("ks/{}/1", ("u",), (80, 64)), ("turbulence/{}/1", ("u", "v"), (40, 32, 32))):
+        for part in ("train", "test"):
+            path = command.folder / "data" / f"{dataset.format(part)}.h5"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_data(path, **{name: source.standard_normal(shape, dtype="f4").cumsum(-1) / 8 for name in arrays})
 
 
 def deck_text(path):
@@ -169,8 +178,8 @@ def main():
                 drawn.sections["memory"].pop("budget", None)  # what just fits one process may not fit the other
                 write_data(place / "data.h5", **drawn.arrays)
                 if drawn.sections["data"].get("test") == "test.h5":
-                    write_data(place / "test.h5", {key: values if isinstance(values, int) else values[::-1][:7]
-                                                   for key, values in drawn.arrays.items()})
+                    write_data(place / "test.h5", **{key: values if isinstance(values, int) else values[::-1][:7]
+                                                     for key, values in drawn.arrays.items()})
                 inside = [Command(command.program, place) for command in (old, new)]
                 settings = [f"run.steps={STEPS}", "checkpoint.every=10"]
                 return name, judge(*inside, name, drawn.text(), settings, drawn.ranks)

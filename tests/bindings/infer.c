@@ -1,6 +1,7 @@
 /* infer MODEL INPUTS.bin OUTPUTS.bin ROWS AVERAGE.bin TYPE: the outputs of rows of floats by every kind of array, which must have
  * the bits of OUTPUTS.bin, what `mylos predict` computes; of the average of the weights, those of AVERAGE.bin. TYPE: a number of
  * mylos_type. Prints "ok". */
+#include <math.h>
 #include <string.h>
 
 #include "support.h"
@@ -66,6 +67,42 @@ static void three_dimensions(mylos_model* model, const float* inputs, const floa
   free(y);
 }
 
+static int of_halves = 0; /* whether differences of outputs are too coarse */
+
+/* dx of one sample is the Jacobian's columns with dy, and the Jacobian that of differences. */
+static void derivatives(const char* path, const float* inputs) {
+  mylos_model *model, *plain;
+  double x[INPUTS], dx[INPUTS], above[OUTPUTS], below[OUTPUTS], j[OUTPUTS][INPUTS];
+  const double dy[OUTPUTS] = {0.5, -1, 2};
+  const double step = 1e-3;
+  const mylos_const_array from = mylos_read_f64(x, 1, INPUTS), seed = mylos_read_f64(dy, 1, OUTPUTS);
+  const mylos_array to_x = mylos_write_f64(dx, 1, INPUTS), to_j = mylos_write_f64(&j[0][0], 1, OUTPUTS * INPUTS);
+  const mylos_array up = mylos_write_f64(above, 1, OUTPUTS), down = mylos_write_f64(below, 1, OUTPUTS);
+  int i, o;
+  for (i = 0; i < INPUTS; ++i) x[i] = inputs[i];
+  require(mylos_model_load(path, &plain) == MYLOS_OK, "load without derivatives");
+  require(mylos_model_vjp(plain, &from, &seed, &to_x, MYLOS_DATA_UNITS) == MYLOS_BAD_INPUT, "no derivatives");
+  require(strcmp(mylos_last_error_id(), "bad-call") == 0, "their cause");
+  require(mylos_model_load_with_derivatives(path, NULL, &model) == MYLOS_OK, "load with derivatives");
+  require(mylos_model_vjp(model, &from, &seed, &to_x, MYLOS_DATA_UNITS) == MYLOS_OK, "vjp");
+  require(mylos_model_jacobian(model, &from, &to_j, MYLOS_DATA_UNITS) == MYLOS_OK, "jacobian");
+  for (i = 0; i < INPUTS; ++i) {
+    const double at = x[i];
+    double sum = 0;
+    for (o = 0; o < OUTPUTS; ++o) sum += dy[o] * j[o][i];
+    require(fabs(dx[i] - sum) <= 1e-5 * (fabs(sum) + 1), "a product with the Jacobian");
+    x[i] = at + step;
+    require(mylos_model_infer(plain, &from, &up, MYLOS_DATA_UNITS) == MYLOS_OK, "above");
+    x[i] = at - step;
+    require(mylos_model_infer(plain, &from, &down, MYLOS_DATA_UNITS) == MYLOS_OK, "below");
+    x[i] = at;
+    for (o = 0; o < OUTPUTS; ++o) 
+      require(fabs((above[o] - below[o]) / (2 * step) - j[o][i]) <= 0.02 * (fabs(j[o][i]) + 1) || of_halves,
+              "a difference");
+  }
+  require(mylos_model_destroy(plain) == MYLOS_OK && mylos_model_destroy(model) == MYLOS_OK, "destroy both");
+}
+
 int main(int count, char** texts) {
   mylos_model *model, *clone;
   mylos_model_info info;
@@ -97,6 +134,8 @@ int main(int count, char** texts) {
   three_dimensions(model, inputs, expected, rows);
   rows_of_floats(model, inputs, expected, 1);
   rows_of_floats(model, inputs, expected, 0);
+  of_halves = info.type != MYLOS_FP32;
+  derivatives(texts[1], inputs);
   require(mylos_model_clone(model, &clone) == MYLOS_OK, "clone");
   require(mylos_model_destroy(model) == MYLOS_OK, "destroy");
   rows_of_floats(clone, inputs, expected, rows);

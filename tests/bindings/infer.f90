@@ -58,6 +58,7 @@ program infer
   call require(all(reshape(y_cube, [outputs, rows / 5 * 5]) == expected(:, 1:rows / 5 * 5)), "rank 3")
   call four_and_five_dimensions()
 
+  call derivatives()
   call model%clone(clone, error)
   call require(error%code == 0, "clone")
   call model%free()
@@ -79,6 +80,29 @@ program infer
   print "(a)", "ok"
 
 contains
+
+  subroutine derivatives()
+    type(mylos_model) :: derived
+    real(real64) :: inputs(features, 2), dy(outputs, 2), dx(features, 2), j(features, outputs, 2), j_columns(2, outputs, features)
+    integer :: sample, output
+    inputs = real(x(:, 1:2), real64)
+    dy = reshape([0.5_real64, -1.0_real64, 2.0_real64, 1.0_real64, 0.0_real64, 0.25_real64], shape(dy))
+    call model%vjp(inputs, dy, dx, error)
+    call require(error%code == 2 .and. error%id == "bad-call", "a model without derivatives")
+    call get_command_argument(1, argument)
+    call derived%load(argument, derivatives=.true.)
+    call derived%vjp(inputs, dy, dx)
+    call derived%jacobian(inputs, j)
+    call derived%jacobian(transpose(inputs), j_columns, columns_first=.true.)
+    do sample = 1, 2
+      call require(all(abs(dx(:, sample) - matmul(j(:, :, sample), dy(:, sample))) < 1e-5 * (1 + abs(dx(:, sample)))), &
+                   "a product with the Jacobian")
+      do output = 1, outputs
+        call require(all(j_columns(sample, output, :) == j(:, output, sample)), "columns first")
+      end do
+    end do
+    call derived%free()
+  end subroutine derivatives
 
   subroutine four_and_five_dimensions()
     real(real32) :: x4(features, 2, 2, 3), y4(outputs, 2, 2, 3), x5(2, 2, 3, 1, features), y5(2, 2, 3, 1, outputs)

@@ -16,6 +16,7 @@ extern const MPI_Comm comm, solver_comm;
 extern const mylos::Options options;
 extern mylos::Model model;
 extern Rows inputs, targets, predictions, x, y, dx, dy, mean, deviation, lower, upper;
+extern Kokkos::View<float***, Kokkos::LayoutRight> j;
 extern const float lr, part;
 extern const int columns, width, outputs;
 Rows x_of(int column);

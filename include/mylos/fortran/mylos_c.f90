@@ -138,6 +138,17 @@ module mylos_c
       type(c_ptr), intent(inout) :: model
       integer(c_int32_t) :: status
     end function c_model_open_on_grid
+    function c_model_open_with_derivatives(abi, path, options, rank, shape, model) &
+        bind(c, name="mylos_model_open_with_derivatives") result(status)
+      import :: c_char, c_int32_t, c_int64_t, c_load_options, c_ptr
+      integer(c_int32_t), value :: abi
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_load_options), intent(in) :: options
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: model
+      integer(c_int32_t) :: status
+    end function c_model_open_with_derivatives
     function c_model_clone(model, clone) bind(c, name="mylos_model_clone") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: model
@@ -164,6 +175,20 @@ module mylos_c
       integer(c_int32_t), value :: units
       integer(c_int32_t) :: status
     end function c_model_infer
+    function c_model_vjp(model, x, dy, dx, units) bind(c, name="mylos_model_vjp") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: model
+      type(c_array), intent(in) :: x, dy, dx
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_model_vjp
+    function c_model_jacobian(model, x, j, units) bind(c, name="mylos_model_jacobian") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: model
+      type(c_array), intent(in) :: x, j
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_model_jacobian
     function c_model_destroy(model) bind(c, name="mylos_model_destroy") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: model

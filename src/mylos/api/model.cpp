@@ -102,6 +102,19 @@ std::int32_t mylos_model_open_on_grid(std::int32_t abi, const char* path, const 
   });
 }
 
+std::int32_t mylos_model_open_with_derivatives(std::int32_t abi, const char* path,
+                                               const mylos_load_options* options, std::int32_t rank,
+                                               const std::int64_t* shape, mylos_model** model) {
+  return status_of([&] {
+    open_model(abi, path, model, [&] {
+      mylos::LoadOptions load = load_options_of(options);
+      if (rank != 0) load.shape = shape_of(rank, shape);
+      load.derivatives = true;
+      return load;
+    });
+  });
+}
+
 std::int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes) {
   return status_of([&] {
     require_pointer(path, "mylos_model_memory_of", "the path");
@@ -148,6 +161,30 @@ std::int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array
     const mylos::Array outputs = elements_of(y, "y");
     const OwnThreads threads;
     handle->model->infer(*handle->execution, inputs, outputs, units_of(units, "mylos_model_infer"));
+  });
+}
+
+std::int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* x, const mylos_const_array* dy,
+                             const mylos_array* dx, std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(model, "mylos_model_vjp");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::ConstArray seeds = elements_of(dy, "dy");
+    const mylos::Array derivatives = elements_of(dx, "dx");
+    const OwnThreads threads;
+    handle->model->vjp(*handle->execution, inputs, seeds, derivatives, units_of(units, "mylos_model_vjp"));
+  });
+}
+
+std::int32_t mylos_model_jacobian(const mylos_model* model, const mylos_const_array* x, const mylos_array* j,
+                                  std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(model, "mylos_model_jacobian");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::Array derivatives = elements_of(j, "j");
+    const OwnThreads threads;
+    handle->model->jacobian(*handle->execution, inputs, derivatives,
+                            units_of(units, "mylos_model_jacobian"));
   });
 }
 
