@@ -164,8 +164,8 @@ std::int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array
   });
 }
 
-std::int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* x, const mylos_const_array* dy,
-                             const mylos_array* dx, std::int32_t units) {
+std::int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* x,
+                             const mylos_const_array* dy, const mylos_array* dx, std::int32_t units) {
   return status_of([&] {
     const InUse handle = library().use(model, "mylos_model_vjp");
     const mylos::ConstArray inputs = elements_of(x, "x");
@@ -183,8 +183,7 @@ std::int32_t mylos_model_jacobian(const mylos_model* model, const mylos_const_ar
     const mylos::ConstArray inputs = elements_of(x, "x");
     const mylos::Array derivatives = elements_of(j, "j");
     const OwnThreads threads;
-    handle->model->jacobian(*handle->execution, inputs, derivatives,
-                            units_of(units, "mylos_model_jacobian"));
+    handle->model->jacobian(*handle->execution, inputs, derivatives, units_of(units, "mylos_model_jacobian"));
   });
 }
 
