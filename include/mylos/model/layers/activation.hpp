@@ -1,3 +1,4 @@
+// Layers of kind = "activation": activation and dropout alone.
 #pragma once
 
 #include <tuple>

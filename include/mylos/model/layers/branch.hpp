@@ -1,3 +1,4 @@
+// Layers of kind = "branch": the output of an earlier layer.
 #pragma once
 
 #include <tuple>

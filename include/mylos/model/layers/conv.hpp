@@ -1,3 +1,4 @@
+// Layers of kind = "conv": a convolution, or its adjoint.
 #pragma once
 
 #include <tuple>

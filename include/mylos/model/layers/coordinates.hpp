@@ -1,3 +1,4 @@
+// Layers of kind = "coordinates": the positions of the points as channels.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// Layers of kind = "custom": a layer of the program (custom_layer.hpp).
 #pragma once
 
 #include <map>

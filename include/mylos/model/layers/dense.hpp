@@ -1,3 +1,4 @@
+// Layers of kind = "dense": fully connected.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// Layers of kind = "add" and "concat".
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// Layers of kind = "pad" and "crop".
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Layers of kind = "norm": norm, activation and dropout alone.
 #pragma once
 
 #include <tuple>

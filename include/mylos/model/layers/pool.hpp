@@ -1,3 +1,4 @@
+// Layers of kind = "max_pool", "average_pool" and "global_pool".
 #pragma once
 
 #include <tuple>

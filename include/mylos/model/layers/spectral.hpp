@@ -1,3 +1,4 @@
+// Layers of kind = "spectral": those of Fourier neural operators.
 #pragma once
 
 #include <tuple>

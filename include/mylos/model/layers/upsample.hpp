@@ -1,3 +1,4 @@
+// Layers of kind = "upsample": the grid with more points.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// model.loss = "binary_cross_entropy": of targets that are probabilities.
 #pragma once
 
 #include <tuple>

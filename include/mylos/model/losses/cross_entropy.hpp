@@ -1,3 +1,4 @@
+// model.loss = "cross_entropy": of classes.
 #pragma once
 
 #include <tuple>

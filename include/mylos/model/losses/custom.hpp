@@ -1,3 +1,4 @@
+// model.loss = "custom": of the program.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// model.loss = "gaussian": a likelihood of means and log variances.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// model.loss = "huber": quadratic for small errors, linear for large ones.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// model.loss = "l1": mean absolute error.
 #pragma once
 
 #include <tuple>

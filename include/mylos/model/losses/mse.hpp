@@ -1,3 +1,4 @@
+// model.loss = "mse": mean squared error.
 #pragma once
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// model.loss = "relative_h1": the same with derivatives of fields.
 #pragma once
 
 #include <tuple>

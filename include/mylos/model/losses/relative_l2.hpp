@@ -1,3 +1,4 @@
+// model.loss = "relative_l2": norms of errors divided by those of targets.
 #pragma once
 
 #include <tuple>
