@@ -190,7 +190,8 @@ static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_loa
   return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
 }
 /* Loads a model that mylos_model_vjp() and mylos_model_jacobian() may be called on: it holds the network once
- * more, in float. `rank` and `shape` as above; 0 and NULL: the grid of training. */
+ * more, in float. `rank` and `shape` as above; 0 and NULL: the grid of training. Its memory is in
+ * mylos_model_info; mylos_model_memory_of() states that without derivatives. */
 int32_t mylos_model_open_with_derivatives(int32_t abi, const char* path, const mylos_load_options* options,
                                           int32_t rank, const int64_t* shape, mylos_model** model);
 /* The same for this header's version, on the grid of training. */

@@ -90,4 +90,21 @@ TEST(DataKeys, OfADeckThatAnEarlierVersionResolvedAreReadFromItsCheckpoint) {
             2);
 }
 
+TEST(ModelKeys, OfALossDoNotDependOnTheirOrder) {
+  const std::string key = "model.huber_delta = 0.25\n", loss = "model.loss = 'huber'\n";
+  const Loss expected = losses::Huber{.delta = 0.25};
+  const auto loss_of = [](const std::string& lines, const std::vector<std::string>& overrides = {}) {
+    return read_with(lines, overrides).options.model.loss;
+  };
+  EXPECT_EQ(loss_of(key + loss), expected);
+  EXPECT_EQ(loss_of(loss + key), expected);
+  EXPECT_EQ(loss_of(loss + key, {"model.loss=huber"}), expected);
+  EXPECT_EQ(loss_of(key, {"model.loss=huber"}), expected);
+  EXPECT_EQ(loss_of(key + "model.loss = 'mse'\n", {"model.loss=huber"}), expected);
+  EXPECT_EQ(loss_of("", {"model.huber_delta=0.25", "model.loss=huber"}), expected);
+  EXPECT_EQ(
+      loss_of("model.label_smoothing = 0.5\nmodel.class_weights = [1, 9]\nmodel.loss = 'cross_entropy'\n"),
+      Loss(losses::CrossEntropy{.label_smoothing = 0.5, .class_weights = {1, 9}}));
+}
+
 }  // namespace mylos::testing::model_keys_test

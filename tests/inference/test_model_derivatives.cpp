@@ -3,10 +3,12 @@
 
 #include <cmath>
 
+#include "../../apps/custom_layer/advection.hpp"
 #include "inference/stored_models.hpp"
 #include "io/support.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "support/refusal.hpp"
+#include "train/allocations.hpp"
 
 namespace mylos::model_derivatives_test {
 
@@ -196,8 +198,39 @@ TEST_F(ModelDerivatives, OfClonesAndOtherWorkspacesAreTheSameBits) {
   EXPECT_EQ(pulled(clone), pulled(model));
 }
 
+TEST_F(ModelDerivatives, OfLayersOfAProgram) {
+  Options options = test::grid_options(DType::fp32);
+  options.model.custom_layers = {std::make_shared<Advection>()};
+  options.model.shape = options.data.shape = {20, 2};
+  options.model.chain = {
+      {.kind = kinds::Conv{.kernel = {3}}, .outputs = 3, .activation = Activation::tanh},
+      {.kind = kinds::Custom{.layer = "advection", .settings = {{"speed", 0.25}}}, .name = "moved"},
+      {.kind = kinds::Conv{.kernel = {3}}, .outputs = 3}};
+  const test::StoredModel stored(ranks, path, options, true);
+  const Model model(path, {.derivatives = true, .custom_layers = options.model.custom_layers});
+  const Function function(model, Units::data);
+  const Numbers x = sample(model);
+  Kokkos::View<double*, Kokkos::HostSpace> in("x", x.size()), dx("dx", x.size());
+  Kokkos::View<double*, Kokkos::HostSpace> dy("dy", static_cast<std::size_t>(model.outputs()));
+  std::copy(x.begin(), x.end(), in.data());
+  for (std::size_t o = 0; o < dy.size(); ++o) dy(o) = std::cos(static_cast<double>(o));
+  model.vjp(exec, in, dy, dx);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Numbers column = function.derivative(x, i, 0.05);
+    double expected = 0;
+    for (std::size_t o = 0; o < column.size(); ++o) expected += dy(o) * column[o];
+    EXPECT_NEAR(dx(i), expected, 1e-3 * norm_of(column)) << "input " << i;
+  }
+}
+
 TEST_F(ModelDerivatives, StateTheirMemory) {
-  const Model model = open(test::grid_options(DType::bf16));
+  open(test::grid_options(DType::bf16));
+  for (const int threads : {1, 3}) {
+    const testing_support::AllocationsByLabel allocations;
+    const Model counted(path, {.max_samples = 7, .threads = threads, .derivatives = true});
+    EXPECT_EQ(testing_support::AllocationsByLabel::total(), counted.bytes().total()) << threads << " threads";
+  }
+  const Model model(path, {.derivatives = true});
   const InferenceBytes with = Model::memory_of(path, {.derivatives = true});
   const InferenceBytes without = Model::memory_of(path);
   EXPECT_EQ(with.total(), model.bytes().total());

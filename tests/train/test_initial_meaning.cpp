@@ -174,6 +174,20 @@ TEST(InitialMeaning, LayersMayHaveOtherNames) {
   EXPECT_THAT(differing(file, net(), taken), ElementsAre("model.layers.sum.skip_from"));
 }
 
+TEST(InitialMeaning, ACropTakesTheGridOfTheSameLayerUnderAnyName) {
+  const auto cropped = [](const char* name, const char* like) {
+    Options options = net();
+    options.model.chain[0].name = name;
+    options.model.chain.insert(options.model.chain.begin() + 2,
+                               {.kind = kinds::Crop{.like = like}, .name = "crop"});
+    return options;
+  };
+  const Taken taken{{"conv1", "a"}, {"conv2.1", "conv2.1"}, {"conv2.2", "conv2.2"}, {"head", "head"}};
+  EXPECT_THAT(differing(cropped("a", "a"), cropped("conv1", "conv1"), taken), IsEmpty());
+  EXPECT_THAT(differing(cropped("a", "input"), cropped("conv1", "conv1"), taken),
+              ElementsAre("model.layers.crop.like"));
+}
+
 TEST(InitialMeaning, OfOtherLayersBetweenThoseTakenNamesBothLists) {
   Options file = net();
   file.model.chain.insert(file.model.chain.begin() + 1,

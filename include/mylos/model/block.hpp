@@ -89,9 +89,9 @@ struct RolloutStep;
 struct StepContext {
   const Execution& exec;
   Engines engines;
-  const std::uint64_t* step = nullptr;   // device memory: the step number, part of the random numbers' key
-  std::uint64_t first_sample = 0;        // index in the global batch of the first sample
-  bool training = true;                  // false: nothing is saved for backward; no dropout, unless `drops`
+  const std::uint64_t* step = nullptr;  // device memory: the step number, part of the random numbers' key
+  std::uint64_t first_sample = 0;       // index in the global batch of the first sample
+  bool training = true;  // false: evaluation, where statistics are constants; no dropout, unless `drops`
   KeyValueCache* cache = nullptr;        // the rows continue the cache's sample; inference only
   SumsOverRanks* ranks = nullptr;        // for blocks that exchange sums with other ranks; null: no exchange
   const RolloutStep* rollout = nullptr;  // training through several copies of the chain

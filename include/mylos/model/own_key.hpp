@@ -32,6 +32,8 @@ struct OwnKey {
   std::span<const std::string_view> words = {};  // in the order of an enumeration
   std::string_view list = "";                    // of a list of any length: what it is in messages
   bool is_required = false;
+  bool names_layer = false;      // its value is the name of a layer
+  bool says_parameters = false;  // which parameters there are, not what is computed with them
 };
 
 /// Returns the traits of each kind, in the order of the variant.

@@ -18,12 +18,10 @@
 namespace mylos::api {
 namespace {
 
-std::vector<std::int64_t> shape_of(std::int32_t rank, const std::int64_t* shape) {
-  require_pointer(shape, "mylos_model_load_on_grid", "the shape");
-  if (rank < 2 || rank > MYLOS_MAX_RANK) {
-    fail_input(errors::bad_call,
-               "mylos_model_load_on_grid: rank is {}; a grid has 1 to 3 extents and channels", rank);
-  }
+std::vector<std::int64_t> shape_of(const char* call, std::int32_t rank, const std::int64_t* shape) {
+  require_pointer(shape, call, "the shape");
+  if (rank < 2 || rank > MYLOS_MAX_RANK)
+    fail_input(errors::bad_call, "{}: rank is {}; a grid has 1 to 3 extents and channels", call, rank);
   return {shape, shape + rank};
 }
 
@@ -96,7 +94,7 @@ std::int32_t mylos_model_open_on_grid(std::int32_t abi, const char* path, const 
   return status_of([&] {
     open_model(abi, path, model, [&] {
       mylos::LoadOptions load = load_options_of(options);
-      load.shape = shape_of(rank, shape);
+      load.shape = shape_of("mylos_model_load_on_grid", rank, shape);
       return load;
     });
   });
@@ -108,7 +106,7 @@ std::int32_t mylos_model_open_with_derivatives(std::int32_t abi, const char* pat
   return status_of([&] {
     open_model(abi, path, model, [&] {
       mylos::LoadOptions load = load_options_of(options);
-      if (rank != 0) load.shape = shape_of(rank, shape);
+      if (rank != 0) load.shape = shape_of("mylos_model_open_with_derivatives", rank, shape);
       load.derivatives = true;
       return load;
     });

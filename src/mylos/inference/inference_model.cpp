@@ -65,11 +65,7 @@ InferenceModel::InferenceModel(const Chain& chain, const Engines& engines, std::
 
 InferenceModel::InferenceModel(const InferenceModel& other, const Engines& engines)
     : InferenceModel(other.chain_, engines, other.samples_, other.weights_) {
-  copy_statistics(Execution(), other.buffers_);
-}
-
-const ForwardPass::StageWeights& InferenceModel::weights() const {
-  return weights_->compute.of_stages();
+  copy_statistics(Execution(), other.buffers_, buffers_);
 }
 
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
@@ -86,15 +82,16 @@ void InferenceModel::read(const CheckpointReader& reader, bool average) {
 
 void InferenceModel::copy(const Execution& exec, const TrainingModel& trained) {
   weights_->compute.copy(exec, trained.parameters());
-  copy_statistics(exec, trained.buffers());
+  copy_statistics(exec, trained.buffers(), buffers_);
 }
 
-void InferenceModel::copy_statistics(const Execution& exec, const BufferStore& from) {
-  const auto& to = buffers_.state();
-  if (from.state().size() != to.size())
-    fail_run(errors::internal, "{} statistics here, but {} in the model", to.size(), from.state().size());
-  for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from.state()[i].values, to[i].values);
-  exec.fence("inference model");
+void copy_statistics(const Execution& exec, const BufferStore& from, const BufferStore& to) {
+  if (from.state().size() != to.state().size())
+    fail_run(errors::internal, "{} statistics here, but {} in the model", to.state().size(),
+             from.state().size());
+  for (std::size_t i = 0; i < to.state().size(); ++i)
+    convert(exec, from.state()[i].values, to.state()[i].values);
+  exec.fence("statistics");
 }
 
 std::int64_t samples_per_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {

@@ -50,15 +50,11 @@ class InferenceModel {
   /// The max samples of a piece.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
   [[nodiscard]] ForwardPass& passes() { return pass_; }
-  /// The weights of each stage, without a second order, and the statistics.
-  [[nodiscard]] const ForwardPass::StageWeights& weights() const;
-  [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
 
  private:
   struct Weights;
   InferenceModel(Chain chain, const Engines& engines, std::int64_t samples,
                  std::shared_ptr<const Weights> weights);
-  void copy_statistics(const Execution& exec, const BufferStore& from);
 
   Chain chain_;
   Engines engines_;
@@ -68,6 +64,9 @@ class InferenceModel {
   Arena activations_;
   ForwardPass pass_;
 };
+
+/// Copies the statistics of a chain's blocks. Throws Error where the chains differ.
+void copy_statistics(const Execution& exec, const BufferStore& from, const BufferStore& to);
 
 /// Returns the samples of an efficient piece, at most `max_samples`: about 1024 rows, and fewer where their
 /// activations would take more than 1 GiB. It is the same on ranks with the same threads and instructions.

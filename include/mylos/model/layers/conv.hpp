@@ -30,11 +30,15 @@ struct Conv {
                                       .meaning = "a convolution, or its adjoint",
                                       .needs_grid = true,
                                       .computes_outputs = true,
+                                      .has_weights = true,
                                       .fuses_activation = true,
                                       .keeps_points = true};
   static constexpr auto keys() {
     return std::tuple(
-        OwnKey<Conv, bool>{"bias", &Conv::bias, "Adds a bias to each channel."},
+        OwnKey<Conv, bool>{.name = "bias",
+                           .member = &Conv::bias,
+                           .meaning = "Adds a bias to each channel.",
+                           .says_parameters = true},
         OwnKey<Conv, PerAxis>{"kernel", &Conv::kernel, "Points along each axis.", "1", {1, max_kernel}},
         OwnKey<Conv, PerAxis>{
             "stride", &Conv::stride, "Distance between two positions of the kernel.", "1", {1, max_kernel}},

@@ -14,8 +14,10 @@ struct Custom {
   std::string layer = {};                       // CustomLayer::name()
   std::map<std::string, double> settings = {};  // what the deck sets for it
 
-  static constexpr LayerTraits traits{
-      .name = "custom", .meaning = "a layer of the program that reads the deck", .may_have_outputs = true};
+  static constexpr LayerTraits traits{.name = "custom",
+                                      .meaning = "a layer of the program that reads the deck",
+                                      .has_weights = true,
+                                      .may_have_outputs = true};
   static constexpr auto keys() {
     return std::tuple(
         OwnKey<Custom, std::string>{.name = "layer",

@@ -13,6 +13,7 @@ struct Dense {
                                       .meaning = "each output from all numbers of the input",
                                       .gives_vector = true,
                                       .computes_outputs = true,
+                                      .has_weights = true,
                                       .fuses_activation = true};
   static constexpr auto keys() { return std::tuple(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;

@@ -31,6 +31,7 @@ struct LayerTraits {
   bool needs_grid = false;        // its input must be a grid; others read vectors too
   bool gives_vector = false;      // its output is a vector, whatever its input is
   bool computes_outputs = false;  // each from all channels, by weights; 'outputs' is their number
+  bool has_weights = false;       // without its norm; those of a gated add come from its option
   bool may_have_outputs = false;  // takes 'outputs' without that
   bool fuses_activation = false;  // its block computes the activation too, if no norm lies between
   bool keeps_channels = false;    // each channel of the output comes from the channel of that number alone

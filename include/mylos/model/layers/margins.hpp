@@ -36,10 +36,13 @@ struct Crop {
   static constexpr LayerTraits traits{
       .name = "crop", .meaning = "the middle of the grid", .needs_grid = true, .keeps_channels = true};
   static constexpr auto keys() {
-    return std::tuple(OwnKey<Crop, std::string>{
-        "like", &Crop::like,
-        "The earlier layer whose grid the result has; the crop takes the middle of its input. \"input\": the "
-        "network's input. Required."});
+    return std::tuple(OwnKey<Crop, std::string>{.name = "like",
+                                                .member = &Crop::like,
+                                                .meaning =
+                                                    "The earlier layer whose grid the result has; the crop "
+                                                    "takes the middle of its input. \"input\": the "
+                                                    "network's input. Required.",
+                                                .names_layer = true});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -18,9 +18,13 @@ struct Spectral {
           "a linear map of the channels of each of the lowest wave numbers, as a Fourier neural operator has",
       .needs_grid = true,
       .computes_outputs = true,
+      .has_weights = true,
       .keeps_points = true};
   static constexpr auto keys() {
-    return std::tuple(OwnKey<Spectral, bool>{"bias", &Spectral::bias, "Adds a bias to each channel."},
+    return std::tuple(OwnKey<Spectral, bool>{.name = "bias",
+                                             .member = &Spectral::bias,
+                                             .meaning = "Adds a bias to each channel.",
+                                             .says_parameters = true},
                       OwnKey<Spectral, PerAxis>{"modes",
                                                 &Spectral::modes,
                                                 "Wave numbers that each axis keeps, at most its points: of "

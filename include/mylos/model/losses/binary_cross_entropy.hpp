@@ -7,7 +7,7 @@
 
 namespace mylos::losses {
 
-/// Of the sigmoid of each logit and a probability.
+/// The cross-entropy of the sigmoid of each logit and a probability.
 struct BinaryCrossEntropy {
   static constexpr LossTraits traits{
       .name = "binary_cross_entropy",

@@ -8,7 +8,7 @@
 
 namespace mylos::losses {
 
-/// Of the softmax of logits and a class.
+/// The cross-entropy of the softmax of logits and a class.
 struct CrossEntropy {
   double label_smoothing = 0;              // in [0, 1)
   std::vector<double> class_weights = {};  // one per class; empty: all are 1

@@ -1,4 +1,4 @@
-// model.loss = "relative_h1": the same with derivatives of fields.
+// model.loss = "relative_h1": norms of errors and of their derivatives, divided by those of targets.
 #pragma once
 
 #include <tuple>

@@ -41,18 +41,18 @@ void apply(const Entry& entry, Options& options) {
   }
 }
 
-/// Applies all entries in order and checks each, even if a later one replaces it. A preset is applied before
-/// the keys that it sets, wherever it stands in the deck.
+/// Applies all entries in order and checks each, even if a later one replaces it. Keys that decide what
+/// others set, as a preset, are applied before them, wherever they stand in the deck.
 Options options_of(const std::vector<Entry>& entries) {
   Options checked;
   for (const Entry& entry : entries) apply(entry, checked);
   Options options;
-  const auto is_preset = [](const Entry& entry) { return entry.path == "precision.scaler.preset"; };
+  const auto comes_first = [](const Entry& entry) { return schema().find_key(entry.path)->comes_first; };
   for (const Entry& entry : entries) {
-    if (is_preset(entry)) apply(entry, options);
+    if (comes_first(entry)) apply(entry, options);
   }
   for (const Entry& entry : entries) {
-    if (!is_preset(entry)) apply(entry, options);
+    if (!comes_first(entry)) apply(entry, options);
   }
   return options;
 }

@@ -39,7 +39,8 @@ void add_loss_keys(Schema& schema) {
   Keys keys(
       schema, "model", [](auto& options) -> auto& { return options.model; });
   keys.add("loss", &ModelOptions::loss, kind_type<Loss>(),
-           "All but gpt: the loss to minimise, a mean over samples." + meanings_of_kinds<Loss>());
+           "All but gpt: the loss to minimise, a mean over samples." + meanings_of_kinds<Loss>())
+      .comes_first = true;
   keys.choice("loss_per", &ModelOptions::loss_per,
               Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
               "Relative norms. sample: over all channels of a sample's field together. channel: of each "

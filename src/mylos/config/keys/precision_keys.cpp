@@ -64,6 +64,7 @@ void fill_preset(Key& key) {
     }
     return describe(value);
   };
+  key.comes_first = true;
   // The resolved deck lists the parameters themselves.
   key.write = [](const Options&) -> std::optional<Value> { return std::nullopt; };
 }

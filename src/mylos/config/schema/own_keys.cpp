@@ -1,11 +1,19 @@
 #include "mylos/config/schema/own_keys.hpp"
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+
 namespace mylos {
 namespace {
 
 constexpr double max_setting = 3e38;  // blocks compute in float
 
 }  // namespace
+
+void fail_kinds(std::string_view key, std::string_view kind) {
+  fail_run(errors::internal, "'{}' of the kind \"{}\" takes other values than that of another kind", key,
+           kind);
+}
 
 ValueType<std::map<std::string, double>> numbers_by_name_type() {
   const ValueType<double> number = number_type({-max_setting, true, max_setting, true});

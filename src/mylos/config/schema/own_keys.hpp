@@ -21,6 +21,9 @@
 
 namespace mylos {
 
+/// Throws Error (internal): the kind states a key otherwise than another kind does.
+[[noreturn]] void fail_kinds(std::string_view key, std::string_view kind);
+
 /// Numbers by name. An empty table is not written.
 [[nodiscard]] ValueType<std::map<std::string, double>> numbers_by_name_type();
 
@@ -69,7 +72,7 @@ template <class Variant>
           [write = index.write](const Variant& kind) { return write(kind.index()); }};
 }
 
-/// What the kinds mean, for the manual: " dense: each output from ..., conv: ...".
+/// What the kinds mean, for the manual: " dense: each output from all numbers of the input. conv: ...".
 template <class Variant>
 [[nodiscard]] std::string meanings_of_kinds() {
   std::string text;
@@ -166,8 +169,11 @@ class OwnKeys {
   template <class Kind, class Option>
   void add(const OwnKey<Kind, Option>& key) {
     Added& added = added_[std::string(key.name)];
+    const ValueType<Option> type = type_of(key);
+    if (added.schema != nullptr &&
+        (added.schema->type != type.text || added.schema->is_required != key.is_required))
+      fail_kinds(key.name, Kind::traits.name);
     if (added.schema == nullptr) {
-      const ValueType<Option> type = type_of(key);
       added.of_kinds = std::make_shared<KeyOfKinds<Variant>>();
       added.schema = &keys_.add(std::string(key.name), type.text, type.article, std::string(key.meaning));
       added.schema->choices = type.choices;

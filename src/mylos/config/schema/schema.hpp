@@ -36,6 +36,7 @@ struct Key {
   std::vector<std::string> choices;  // for a key that takes one of several words
   bool takes_any_text = false;       // on a command line its value never needs quotes
   bool takes_lists = false;          // a list on a command line is a list, although its texts need no quotes
+  bool comes_first = false;          // decides what other keys set: is read before them, wherever it stands
   bool is_required = false;          // a table of a list must give the key if the key has an effect
   bool has_entries = false;          // a table of the user's own names (precision.rules), read entry by entry
   std::vector<Condition> only_with;  // the key has an effect if all of them hold

@@ -13,7 +13,10 @@ namespace mylos {
 }
 
 [[nodiscard]] inline Words<Padding> padding_words() {
-  return {{"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}};
+  Words<Padding> words;
+  for (const std::string_view name : padding_names)
+    words.emplace_back(name, static_cast<Padding>(words.size()));
+  return words;
 }
 
 [[nodiscard]] inline Words<Activation> activation_words() {

@@ -6,6 +6,7 @@
 
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/inference/library/output_derivatives.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -13,10 +14,17 @@ namespace {
 
 /// Of a piece's activations and gradients, unless one sample takes more.
 constexpr std::size_t max_pass_bytes = std::size_t{1} << 28;
-constexpr std::int64_t max_samples = 256;
+constexpr std::int64_t max_piece = 256;
 
-std::int64_t samples_of_piece(const Chain& chain, const Engines& engines) {
-  std::int64_t samples = max_samples;
+/// The network in float with gradients of its inputs.
+Chain derivative_chain(const StoredNetwork& network) {
+  PrecisionOptions precision;
+  precision.compute = DType::fp32;
+  return make_chain(network.options.model, precision, network.options.run.seed, false, true);
+}
+
+std::int64_t samples_of_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {
+  std::int64_t samples = std::min(max_piece, max_samples);
   while (samples > 1 && InputGradient::memory_bytes(chain, engines, samples) > max_pass_bytes) samples /= 2;
   return samples;
 }
@@ -59,12 +67,6 @@ bool has_jacobian(const Chain& chain) {
   return chain.inputs() <= max_jacobian_numbers / chain.outputs();
 }
 
-Chain derivative_chain(const StoredNetwork& network) {
-  PrecisionOptions precision;
-  precision.compute = DType::fp32;
-  return make_chain(network.options.model, precision, network.options.run.seed, false, true);
-}
-
 ModelDerivatives::Tensors::Tensors(const Chain& chain, std::int64_t count, void* memory) : pieces(memory) {
   samples = pieces.take_tensor(DType::fp32, count, chain.inputs());
   inputs = pieces.take_tensor(DType::fp32, count, chain.inputs());
@@ -75,38 +77,43 @@ ModelDerivatives::Tensors::Tensors(const Chain& chain, std::int64_t count, void*
                                 chain.inputs() * (has_jacobian(chain) ? chain.outputs() : 1));
 }
 
-InferenceBytes ModelDerivatives::memory(const StoredNetwork& network, const Engines& engines, int count) {
-  const Chain chain = derivative_chain(network);
-  const std::int64_t samples = samples_of_piece(chain, engines);
-  const Normalizer& normalizer = network.training.normalizer;
-  const auto copies = static_cast<std::size_t>(count);
-  InferenceBytes bytes = InferenceModel::memory(chain, engines, samples);
-  bytes.statistics = copies * (bytes.statistics + ScalingArrays::memory_bytes(normalizer) +
-                               ScalingArrays::memory_bytes(derivatives_of(normalizer)));
-  bytes.workspace = copies * (bytes.workspace + InputGradient::memory_bytes(chain, engines, samples) +
-                              Tensors(chain, samples, nullptr).pieces.bytes() +
-                              staged_values(chain, samples) * sizeof(float));
-  return bytes;
+DerivativeNetwork::DerivativeNetwork(const StoredNetwork& network, const Engines& engines,
+                                     std::int64_t max_samples)
+    : chain_(derivative_chain(network)),
+      samples_(samples_of_piece(chain_, engines, max_samples)),
+      weights_(chain_),
+      statistics_(chain_),
+      inverse_(derivatives_of(network.training.normalizer)) {}
+
+void DerivativeNetwork::read(const CheckpointReader& reader, bool average) {
+  CheckpointState state = weights_.state(average);
+  add_buffers(state, statistics_);
+  reader.read(state);
 }
 
-ModelDerivatives::ModelDerivatives(const StoredNetwork& network, const Engines& engines)
-    : ModelDerivatives(std::make_unique<InferenceModel>(derivative_chain(network), engines,
-                                                        samples_of_piece(derivative_chain(network), engines)),
-                       network, engines) {}
+InferenceBytes DerivativeNetwork::memory(const StoredNetwork& network, const Engines& engines,
+                                         std::int64_t max_samples) {
+  const Chain chain = derivative_chain(network);
+  const std::int64_t samples = samples_of_piece(chain, engines, max_samples);
+  return {.weights = ComputeWeights::memory_bytes(chain),
+          .statistics = BufferStore::memory_bytes(chain) +
+                        ScalingArrays::memory_bytes(derivatives_of(network.training.normalizer)),
+          .workspace = BufferStore::memory_bytes(chain) +
+                       InputGradient::memory_bytes(chain, engines, samples) +
+                       ModelDerivatives::Tensors(chain, samples, nullptr).pieces.bytes() +
+                       staged_values(chain, samples) * sizeof(float)};
+}
 
-ModelDerivatives::ModelDerivatives(const ModelDerivatives& original, const StoredNetwork& network,
-                                   const Engines& engines)
-    : ModelDerivatives(std::make_unique<InferenceModel>(*original.model_, engines), network, engines) {}
-
-ModelDerivatives::ModelDerivatives(std::unique_ptr<InferenceModel> model, const StoredNetwork& network,
-                                   const Engines& engines)
-    : model_(std::move(model)),
-      gradient_(chain(), model_->weights(), model_->buffers(), engines, model_->samples()),
-      scaling_(network.training.normalizer),
-      inverse_(derivatives_of(network.training.normalizer)),
-      memory_("derivatives", Tensors(chain(), model_->samples(), nullptr).pieces.bytes()),
-      tensors_(chain(), model_->samples(), memory_.data()) {
-  const std::size_t values = staged_values(chain(), model_->samples());
+ModelDerivatives::ModelDerivatives(std::shared_ptr<const DerivativeNetwork> network,
+                                   const ScalingArrays& scaling, const Engines& engines)
+    : network_(std::move(network)),
+      scaling_(scaling),
+      buffers_(chain()),
+      gradient_(chain(), network_->weights().of_stages(), buffers_, engines, network_->samples()),
+      memory_("derivatives", Tensors(chain(), network_->samples(), nullptr).pieces.bytes()),
+      tensors_(chain(), network_->samples(), memory_.data()) {
+  copy_statistics(Execution(), network_->statistics(), buffers_);
+  const std::size_t values = staged_values(chain(), network_->samples());
   if (values > 0) staging_ = decltype(staging_)("staged derivatives", values);  // an empty one would allocate
 }
 
@@ -115,11 +122,12 @@ ScalingTable ModelDerivatives::inputs(Units units) const {
 }
 
 ScalingTable ModelDerivatives::derivatives_of_inputs(Units units) const {
-  return units == Units::data ? inverse_.inputs() : ScalingTable{};
+  return units == Units::data ? network_->inverse().inputs() : ScalingTable{};
 }
 
 ScalingTable ModelDerivatives::derivatives_of_outputs(Units units) const {
-  return units == Units::data && is_of_numbers(chain().prediction()) ? inverse_.targets() : ScalingTable{};
+  return units == Units::data && is_of_numbers(chain().prediction()) ? network_->inverse().targets()
+                                                                     : ScalingTable{};
 }
 
 void ModelDerivatives::read(const Execution& exec, const ArraySamples& from, std::int64_t first,
@@ -164,8 +172,8 @@ ConstTensor ModelDerivatives::pull_back(const Execution& exec, const ConstTensor
 
 void ModelDerivatives::vjp(const Execution& exec, const ArraySamples& x, const ArraySamples& dy,
                            const ArraySamples& dx, Units units) {
-  for (std::int64_t first = 0; first < x.count; first += model_->samples()) {
-    const std::int64_t count = std::min(model_->samples(), x.count - first);
+  for (std::int64_t first = 0; first < x.count; first += network_->samples()) {
+    const std::int64_t count = std::min(network_->samples(), x.count - first);
     const Tensor in = tensors_.inputs.row_range(0, count);
     const Tensor d_outputs = tensors_.d_outputs.row_range(0, count);
     read(exec, x, first, inputs(units), in);
@@ -178,7 +186,7 @@ void ModelDerivatives::vjp(const Execution& exec, const ArraySamples& x, const A
 void ModelDerivatives::jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to,
                                 Units units) {
   const std::int64_t outputs = chain().outputs();
-  const std::int64_t of_sample = std::min(outputs, model_->samples());  // rows at a time
+  const std::int64_t of_sample = std::min(outputs, network_->samples());  // rows at a time
   const std::int64_t at_a_time = tensors_.jacobian.rows();
   for (std::int64_t first = 0; first < x.count; first += at_a_time) {
     const std::int64_t count = std::min(at_a_time, x.count - first);

@@ -10,6 +10,7 @@
 #include "mylos/base/pieces.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 #include "mylos/inference/arrays/scaling_arrays.hpp"
+#include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/inference_model.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -23,22 +24,40 @@ inline constexpr std::int64_t max_jacobian_numbers = std::int64_t{1} << 22;
 /// Returns whether a sample's Jacobian is small enough to be computed.
 [[nodiscard]] bool has_jacobian(const Chain& chain);
 
-/// The network in float with gradients of its inputs, made by the options of a stored one.
-[[nodiscard]] Chain derivative_chain(const StoredNetwork& network);
+/// What workspaces and clones share. Nothing changes it after read().
+class DerivativeNetwork {
+ public:
+  /// For pieces of at most `max_samples` samples. All weights are 0.
+  DerivativeNetwork(const StoredNetwork& network, const Engines& engines, std::int64_t max_samples);
+  /// As InferenceModel::read().
+  void read(const CheckpointReader& reader, bool average);
+
+  /// Returns what such an object allocates, and in `workspace` one ModelDerivatives.
+  [[nodiscard]] static InferenceBytes memory(const StoredNetwork& network, const Engines& engines,
+                                             std::int64_t max_samples);
+
+  [[nodiscard]] const Chain& chain() const { return chain_; }
+  [[nodiscard]] std::int64_t samples() const { return samples_; }
+  [[nodiscard]] const ComputeWeights& weights() const { return weights_; }
+  [[nodiscard]] const BufferStore& statistics() const { return statistics_; }
+  /// The inverse scales of inputs and targets, without shifts: of derivatives.
+  [[nodiscard]] const ScalingArrays& inverse() const { return inverse_; }
+
+ private:
+  Chain chain_;
+  std::int64_t samples_;  // of a piece
+  ComputeWeights weights_;
+  BufferStore statistics_;
+  ScalingArrays inverse_;
+};
 
 class ModelDerivatives {
  public:
-  /// What such objects allocate; `count` of them share weights.
-  [[nodiscard]] static InferenceBytes memory(const StoredNetwork& network, const Engines& engines,
-                                             int count = 1);
+  /// `scaling`: of the network's inputs. Both, and the engines, must outlive the object.
+  ModelDerivatives(std::shared_ptr<const DerivativeNetwork> network, const ScalingArrays& scaling,
+                   const Engines& engines);
 
-  /// All weights are 0. `engines` must outlive the object.
-  ModelDerivatives(const StoredNetwork& network, const Engines& engines);
-  /// Shares the weights.
-  ModelDerivatives(const ModelDerivatives& original, const StoredNetwork& network, const Engines& engines);
-  /// As InferenceModel::read().
-  void read(const CheckpointReader& reader, bool average) { model_->read(reader, average); }
-
+  [[nodiscard]] const std::shared_ptr<const DerivativeNetwork>& network() const { return network_; }
   /// Computes dx = J^T dy for all samples of x, where J are the derivatives of outputs with respect to inputs
   /// at x, both in `units`.
   void vjp(const Execution& exec, const ArraySamples& x, const ArraySamples& dy, const ArraySamples& dx,
@@ -46,7 +65,6 @@ class ModelDerivatives {
   /// Computes J [outputs, inputs] of all samples of x. Requires has_jacobian().
   void jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to, Units units);
 
- private:
   /// Of a piece, in float.
   struct Tensors {
     Tensors(const Chain& chain, std::int64_t samples, void* memory);
@@ -55,11 +73,9 @@ class ModelDerivatives {
     Tensor samples, inputs, d_outputs, staged, jacobian;
   };
 
-  ModelDerivatives(std::unique_ptr<InferenceModel> model, const StoredNetwork& network,
-                   const Engines& engines);
-  [[nodiscard]] const Chain& chain() const { return model_->chain(); }
+ private:
+  [[nodiscard]] const Chain& chain() const { return network_->chain(); }
   [[nodiscard]] ScalingTable inputs(Units units) const;
-  /// The inverse scales, without shifts: of derivatives.
   [[nodiscard]] ScalingTable derivatives_of_inputs(Units units) const;
   [[nodiscard]] ScalingTable derivatives_of_outputs(Units units) const;
   /// Runs the network on `inputs` and back from `d_outputs`, which are scaled.
@@ -70,10 +86,10 @@ class ModelDerivatives {
   void write(const Execution& exec, const ConstTensor& rows, const ScalingTable& scaling,
              const ArraySamples& to, std::int64_t first);
 
-  std::unique_ptr<InferenceModel> model_;  // in float
+  std::shared_ptr<const DerivativeNetwork> network_;
+  const ScalingArrays& scaling_;
+  BufferStore buffers_;  // kernels write into some of them
   InputGradient gradient_;
-  ScalingArrays scaling_;
-  ScalingArrays inverse_;
   Arena memory_;
   Tensors tensors_;
   Kokkos::View<float*, Kokkos::SharedHostPinnedSpace> staging_;  // empty in builds for hosts

@@ -61,8 +61,10 @@ void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wante
 
 ModelDerivatives& derivatives_of(Model::Parts& parts, const char* call) {
   if (parts.derivatives) return *parts.derivatives;
-  fail_input(errors::bad_call, "{}: {} was loaded without derivatives; set LoadOptions::derivatives", call,
-             parts.network().path);
+  fail_input(errors::bad_call,
+             "{}: {} was loaded without derivatives; load it with LoadOptions::derivatives, in C by "
+             "mylos_model_load_with_derivatives(), in Fortran with derivatives=.true.",
+             call, parts.network().path);
 }
 
 }  // namespace
@@ -71,7 +73,8 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());
-  workspaces_ = std::make_unique<Workspaces>(load_parts(plan, options.average), options.threads);
+  workspaces_ =
+      std::make_unique<Workspaces>(load_parts(plan, options.average), options.threads, plan.derivatives);
 }
 
 Model::Model(std::unique_ptr<Workspaces> workspaces) : workspaces_(std::move(workspaces)) {}
@@ -97,11 +100,11 @@ Model Model::clone() const {
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
              network.path, name_of(parts().shared->instructions), name_of(instructions_in_use()));
   }
-  const InferenceBytes bytes = Parts::bytes_of(network, parts().shared->inputs, *engines, samples_per_piece(),
-                                               threads(), parts().derivatives != nullptr);
+  const InferenceBytes bytes = workspaces_->bytes();
   require_free_memory(network.path, bytes.workspace + static_cast<std::size_t>(threads()) *
                                                           InferenceModel::memory_of_copy(network.chain));
-  return Model(std::make_unique<Workspaces>(std::make_unique<Parts>(parts(), std::move(engines)), threads()));
+  return Model(std::make_unique<Workspaces>(std::make_unique<Parts>(parts(), std::move(engines)), threads(),
+                                            workspaces_->derivatives));
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) const {
@@ -225,8 +228,7 @@ int Model::threads() const {
   return static_cast<int>(workspaces_->all.size());
 }
 InferenceBytes Model::bytes() const {
-  return Parts::bytes_of(parts().network(), parts().shared->inputs, *parts().engines, samples_per_piece(),
-                         threads(), parts().derivatives != nullptr);
+  return workspaces_->bytes();
 }
 
 }  // namespace mylos

@@ -63,29 +63,47 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
   inputs = read_input_statistics(reader, network.training.normalizer.input_range, network.input_shape);
   if (options.max_samples < 0)
     fail_input(errors::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
-  const std::int64_t limit =
-      options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
+  limit = options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
   piece = samples_per_piece(network.chain, *engines, limit);
   if (options.threads < 1 || options.threads > max_threads)
     fail_input(errors::bad_call,
                "LoadOptions::threads is {}; it is the number of calls at the same time, 1 to {}",
                options.threads, max_threads);
-  has_derivatives = options.derivatives;
-  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads, has_derivatives);
+  bytes = Model::Parts::bytes_of(network, inputs, *engines, piece, options.threads);
+  if (options.derivatives) derivatives = DerivativeNetwork::memory(network, *engines, limit);
+  add_derivatives(derivatives, options.threads, bytes);
 }
 
 std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
   auto shared = std::make_shared<SharedNetwork>(std::move(plan.network), std::move(plan.inputs));
   auto parts = std::make_unique<Model::Parts>(std::move(shared), std::move(plan.engines), plan.piece);
   parts->model.read(plan.reader, average);
-  if (plan.has_derivatives) {
-    parts->derivatives = std::make_unique<ModelDerivatives>(parts->network(), *parts->engines);
-    parts->derivatives->read(plan.reader, average);
+  if (plan.derivatives) {
+    const auto network = std::make_shared<DerivativeNetwork>(parts->network(), *parts->engines, plan.limit);
+    network->read(plan.reader, average);
+    parts->derivatives = std::make_unique<ModelDerivatives>(network, parts->shared->scaling, *parts->engines);
   }
   return parts;
 }
 
-Model::Workspaces::Workspaces(std::unique_ptr<Parts> first, int count) : calls(count) {
+void add_derivatives(const std::optional<InferenceBytes>& derivatives, int count, InferenceBytes& bytes) {
+  if (!derivatives) return;
+  bytes.weights += derivatives->weights;
+  bytes.statistics += derivatives->statistics;
+  bytes.workspace += static_cast<std::size_t>(count) * derivatives->workspace;
+}
+
+InferenceBytes Model::Workspaces::bytes() const {
+  const auto count = static_cast<int>(all.size());
+  InferenceBytes bytes = Parts::bytes_of(first().network(), first().shared->inputs, *first().engines,
+                                         first().model.samples(), count);
+  add_derivatives(derivatives, count, bytes);
+  return bytes;
+}
+
+Model::Workspaces::Workspaces(std::unique_ptr<Parts> first, int count,
+                              std::optional<InferenceBytes> its_derivatives)
+    : derivatives(its_derivatives), calls(count) {
   const KernelOptions kernels = first->network().options.kernels;
   all.push_back(std::move(first));
   while (static_cast<int>(all.size()) < count)
@@ -129,12 +147,12 @@ Model::Parts::Parts(const Parts& original, std::unique_ptr<EngineSet> its_engine
       model(original.model, *engines),
       staging(make_staging(staging_values(chain(), model.samples()))) {
   if (original.derivatives)
-    derivatives = std::make_unique<ModelDerivatives>(*original.derivatives, network(), *engines);
+    derivatives =
+        std::make_unique<ModelDerivatives>(original.derivatives->network(), shared->scaling, *engines);
 }
 
 InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                      const Engines& engines, std::int64_t samples, int count,
-                                      bool with_derivatives) {
+                                      const Engines& engines, std::int64_t samples, int count) {
   const Chain& chain = network.chain;
   InferenceBytes bytes =
       InferenceModel::memory(chain, engines, samples, InferenceModel::Packed::of_small_networks);
@@ -144,11 +162,6 @@ InferenceBytes Model::Parts::bytes_of(const StoredNetwork& network, const KnownI
                      staging_values(chain, samples) * sizeof(float);
   bytes.workspace *= static_cast<std::size_t>(count);
   bytes.statistics += static_cast<std::size_t>(count - 1) * InferenceModel::memory_of_copy(chain);
-  if (!with_derivatives) return bytes;
-  const InferenceBytes more = ModelDerivatives::memory(network, engines, count);
-  bytes.weights += more.weights;
-  bytes.statistics += more.statistics;
-  bytes.workspace += more.workspace;
   return bytes;
 }
 

@@ -73,8 +73,7 @@ struct Model::Parts {
   Parts(const Parts& original, std::unique_ptr<EngineSet> its_engines);
   /// Returns what `count` such objects and what they share allocate.
   [[nodiscard]] static InferenceBytes bytes_of(const StoredNetwork& network, const KnownInputs& known,
-                                               const Engines& engines, std::int64_t samples, int count,
-                                               bool with_derivatives);
+                                               const Engines& engines, std::int64_t samples, int count = 1);
 
   [[nodiscard]] const StoredNetwork& network() const { return shared->network; }
   [[nodiscard]] const Chain& chain() const { return network().chain; }
@@ -130,10 +129,14 @@ struct ModelPlan {
   StoredNetwork network;
   KnownInputs inputs;
   std::unique_ptr<EngineSet> engines;
-  std::int64_t piece = 0;  // in samples
-  bool has_derivatives = false;
+  std::int64_t limit = 0;                     // of the samples of a piece
+  std::int64_t piece = 0;                     // in samples
+  std::optional<InferenceBytes> derivatives;  // of DerivativeNetwork, if they are asked for
   InferenceBytes bytes;
 };
+
+/// Adds what a model of `count` workspaces takes for derivatives, if it has them.
+void add_derivatives(const std::optional<InferenceBytes>& derivatives, int count, InferenceBytes& bytes);
 
 /// Takes the memory of the plan's first workspace, once, and reads the weights.
 [[nodiscard]] std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average);
@@ -141,11 +144,14 @@ struct ModelPlan {
 /// The workspaces of a model, each for one call at a time.
 struct Model::Workspaces {
   /// `first`, and others that share with it what clones share.
-  Workspaces(std::unique_ptr<Parts> first, int count);
+  Workspaces(std::unique_ptr<Parts> first, int count, std::optional<InferenceBytes> its_derivatives = {});
+  /// Returns the memory of all, and of what they share.
+  [[nodiscard]] InferenceBytes bytes() const;
   [[nodiscard]] Parts& first() const { return *all.front(); }
 
   std::vector<std::unique_ptr<Parts>> all;
-  BusyFlag calls;  // on the model
+  std::optional<InferenceBytes> derivatives;  // of DerivativeNetwork, if there are any
+  BusyFlag calls;                             // on the model
 };
 
 /// Throws Error (bad_call) unless Kokkos runs and the caller is outside of parallel regions.

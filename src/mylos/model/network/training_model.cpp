@@ -195,6 +195,7 @@ void TrainingModel::backward(const StepContext& context, bool accumulate, const 
                              const Observer* observer, bool wants_input_gradient) {
   if (wants_input_gradient && !chain_.input_gradients)
     fail_run(errors::internal, "the gradient of the input was not planned");
+  if (!context.training) fail_run(errors::internal, "a backward pass of training in evaluation");
   const Region region("backward");
   const StepContext of_blocks = context_of_blocks(context);
   const PlacedSchedule& now = program();

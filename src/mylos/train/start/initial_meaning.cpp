@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
-#include <string_view>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/precision/policy.hpp"
+#include "mylos/train/start/layer_facts.hpp"
 
 namespace mylos {
 namespace {
@@ -52,8 +49,8 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
 
 bool has_weights(const NamedLayer& layer) {
   const auto* sum = std::get_if<kinds::Add>(&layer.options.kind);
-  return traits_of(layer.options.kind).computes_outputs || (sum != nullptr && sum->gated) ||
-         layer.options.norm != NormType::none || std::holds_alternative<kinds::Custom>(layer.options.kind);
+  return traits_of(layer.options.kind).has_weights || (sum != nullptr && sum->gated) ||
+         layer.options.norm != NormType::none;
 }
 
 /// The layer that has this block; layers.size(): none.
@@ -62,81 +59,6 @@ std::size_t layer_of_block(const std::vector<NamedLayer>& layers, const std::str
     return layer.name == block || layer.name + ".norm" == block;
   });
   return static_cast<std::size_t>(found - layers.begin());
-}
-
-// The value of a layer's option in messages: "3", or "[3, 1]" where axes differ.
-template <class Number>
-std::string text_of(const std::vector<Number>& numbers, std::span<const std::string_view> /*words*/) {
-  if (numbers.empty()) return "none";
-  const bool are_equal =
-      std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end();
-  return are_equal ? fmt::format("{}", numbers.front()) : fmt::format("[{}]", fmt::join(numbers, ", "));
-}
-template <class Scalar>
-std::string text_of(const Scalar& value, std::span<const std::string_view> words) {
-  if constexpr (std::is_enum_v<Scalar>) {
-    return fmt::format("\"{}\"", words[static_cast<std::size_t>(value)]);
-  } else {
-    return fmt::format("{}", value);
-  }
-}
-std::string text_of(const std::string& name, std::span<const std::string_view> /*words*/) {
-  return fmt::format("\"{}\"", name);
-}
-std::string text_of(const std::map<std::string, double>& settings,
-                    std::span<const std::string_view> /*words*/) {
-  std::vector<std::string> entries;
-  for (const auto& [name, value] : settings) entries.push_back(fmt::format("{} = {}", name, value));
-  return fmt::format("{{{}}}", fmt::join(entries, ", "));
-}
-
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-/// Adds the options that only this kind of layer has, all but those that say which parameters there are.
-template <class Kind>
-void add_own_facts(const Kind& kind, Facts& facts) {
-  const auto add = [&](const auto& key) {
-    if (key.name != "bias") facts.emplace_back(key.name, text_of(kind.*key.member, key.words));
-  };
-  std::apply([&](const auto&... keys) { (add(keys), ...); }, Kind::keys());
-}
-
-std::string_view activation_word(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "\"none\"";
-    case Activation::relu:
-      return "\"relu\"";
-    case Activation::gelu:
-      return "\"gelu\"";
-    case Activation::gelu_tanh:
-      return "\"gelu_tanh\"";
-    case Activation::tanh:
-      return "\"tanh\"";
-    case Activation::silu:
-      break;
-  }
-  return "\"silu\"";
-}
-
-/// What a layer does with its weights, key by key, with every default filled in. Layers of one kind have the
-/// same keys.
-Facts layer_facts(const LayerOptions& layer) {
-  Facts facts{{"kind", fmt::format("\"{}\"", name_of(layer.kind))}};
-  std::visit(
-      [&](const auto& kind) {
-        if constexpr (requires { kind.stated(); }) {
-          add_own_facts(kind.stated(), facts);
-        } else {
-          add_own_facts(kind, facts);
-        }
-      },
-      layer.kind);
-  const bool has_groups = layer.norm == NormType::groupnorm;
-  facts.emplace_back("norm", fmt::format("\"{}\"", name_of(layer.norm)));
-  facts.emplace_back("norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none");
-  facts.emplace_back("activation", activation_word(layer.activation));
-  return facts;
 }
 
 /// Two networks layer by layer.
@@ -180,19 +102,25 @@ class LayerComparison {
   }
 
   void compare(const NamedLayer& own, const NamedLayer& other) {
-    const Facts before = layer_facts(other.options);
+    const LayerFacts before = layer_facts(other.options);
     for (const auto& [key, value] : layer_facts(own.options)) {
       const auto same = std::find_if(before.begin(), before.end(),
                                      [&key = key](const auto& fact) { return fact.first == key; });
       if (same != before.end() && same->second != value) add(key_of(own, key), same->second, value);
     }
-    const std::string& from = own.options.skip_from;
-    const std::size_t source = layer_of_block(here_, from);
-    const auto match = matched_.find(source);
-    const std::string expected = match == matched_.end() ? from : file_[match->second].name;
-    if (expected != other.options.skip_from)
-      add(key_of(own, "skip_from"), fmt::format("\"{}\"", other.options.skip_from),
-          fmt::format("\"{}\"", from));
+    const std::vector<std::pair<std::string, std::string>> theirs = named_layers(other.options);
+    for (const auto& [key, name] : named_layers(own.options)) {
+      const auto same = std::find_if(theirs.begin(), theirs.end(),
+                                     [&key = key](const auto& named) { return named.first == key; });
+      if (same == theirs.end() || same->second == name_in_file(name)) continue;
+      add(key_of(own, key), fmt::format("\"{}\"", same->second), fmt::format("\"{}\"", name));
+    }
+  }
+
+  /// Returns the file's name of one of our layers, or the name itself if that is not taken.
+  [[nodiscard]] std::string name_in_file(const std::string& name) const {
+    const auto match = matched_.find(layer_of_block(here_, name));
+    return match == matched_.end() ? name : file_[match->second].name;
   }
 
   /// Of layers that follow each other, what lies between them: the same layers without weights.

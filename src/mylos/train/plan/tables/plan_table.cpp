@@ -88,7 +88,7 @@ std::string totals(const MemoryPlan& plan) {
   return text;
 }
 
-std::string name_of(const Operation& operation, const std::vector<std::string>& stages) {
+std::string operation_name(const Operation& operation, const std::vector<std::string>& stages) {
   const char* kind = operation.kind == OperationKind::forward    ? "forward "
                      : operation.kind == OperationKind::backward ? "backward "
                                                                  : "loss ";
@@ -113,7 +113,7 @@ std::string plan_picture(const std::vector<std::string>& stages, const MemoryPla
     const auto most = std::max_element(from, live.begin() + static_cast<std::ptrdiff_t>(end));
     const auto operation = static_cast<std::size_t>(most - live.begin());
     const std::size_t width = (*most * picture_width + peak - 1) / peak;
-    text += fmt::format("  {:<26}{:>11} {}\n", name_of(schedule[operation], stages), bytes(*most),
+    text += fmt::format("  {:<26}{:>11} {}\n", operation_name(schedule[operation], stages), bytes(*most),
                         std::string(width, '#'));
   }
   return text;
