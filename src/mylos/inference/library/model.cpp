@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "mylos/base/device/same_kokkos.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/datasets.hpp"
@@ -61,7 +62,8 @@ void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wante
 
 }  // namespace
 
-Model::Model(const std::string& path, const LoadOptions& options) {
+Model::Model(const std::string& path, const LoadOptions& options, const KokkosRuntime& kokkos) {
+  require_same_kokkos("Model", kokkos);
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());
