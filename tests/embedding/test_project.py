@@ -1,8 +1,9 @@
 """Mylos in another project: it uses the Kokkos and the MPI of that project, builds the library alone, and changes none of the
 project's settings. What does not fit is refused when CMake configures. The CMakeLists.txt of docs/reference/library.md work.
 
-usage: test_project.py MYLOS [--full] SOURCE CMAKE CXX KOKKOS_DIR [FOLDER...]     FOLDERs: of CMAKE_PREFIX_PATH
---full: also builds the project and trains in it, and configures one that contains Kokkos' source, where its archive is
+usage: test_project.py MYLOS [--full] SOURCE LIBRARY CMAKE CXX KOKKOS_DIR [FOLDER...]     FOLDERs: of CMAKE_PREFIX_PATH
+LIBRARY: libmylos.a of this build, which the project links in place of what it would compile for minutes.
+--full: the project builds all; also configures one that contains Kokkos' source, where its archive is
 """
 import os
 import pathlib
@@ -113,9 +114,18 @@ def check_documented_projects(projects):
         assert "of the project" in printed, printed
 
 
+def link_with(projects, library):
+    """The project's program by its own command lines, and this library."""
+    build = projects.folder / "own"
+    [compiled] = set(re.findall(r"^build (CMakeFiles/solver\.dir/\S+\.o):", (build / "build.ninja").read_text(encoding="utf-8"), re.M))
+    projects.call("ninja", "-C", build, compiled)
+    shutil.copy(library, build / "mylos/src/libmylos.a")
+    linked = projects.call("ninja", "-C", build, "-t", "commands", "programs/solver").splitlines()[-1]
+    subprocess.run(linked, shell=True, cwd=build, check=True)
+
+
 def check_trains(projects):
-    """Built with the project's Kokkos, trained on one rank and on two."""
-    projects.call(projects.cmake, "--build", projects.folder / "own")
+    """By the project's Kokkos and MPI, on one rank and on two."""
     deck = (projects.source / "apps/embedded/surrogate.toml").read_text(encoding="utf-8")
     (projects.folder / "short.toml").write_text(deck.replace("steps = 1000", "steps = 60"), encoding="utf-8")
     solver = Command(projects.folder / "own/programs/solver", projects.folder)
@@ -144,15 +154,19 @@ def check_kokkos_inside(projects):
 
 def main(_mylos, *arguments):
     full = arguments[0] == "--full"
-    source, cmake, compiler, kokkos, *prefixes = arguments[full:]
+    source, library, cmake, compiler, kokkos, *prefixes = arguments[full:]
     with tempfile.TemporaryDirectory() as scratch:
         projects = Projects(pathlib.Path(scratch), source, cmake, compiler, kokkos, prefixes)
         check_own_kokkos(projects)
         check_refusals(projects)
         check_documented_projects(projects)
         if full:
-            check_trains(projects)
+            projects.call(cmake, "--build", projects.folder / "own")
             check_kokkos_inside(projects)
+        elif library.endswith(".a"):
+            link_with(projects, library)
+        if full or library.endswith(".a"):
+            check_trains(projects)
     print("other projects contain Mylos with their own Kokkos")
 
 
