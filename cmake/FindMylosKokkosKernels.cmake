@@ -1,9 +1,17 @@
-# Mylos::kokkoskernels: an installed Kokkos Kernels, else the headers alone that scripts/setup put into its cache.
+# Mylos::kokkoskernels: an installed Kokkos Kernels, else the headers alone that scripts/setup put into its cache. In a project
+# that has its own Kokkos, that project's Kokkos Kernels alone: a package would bring the Kokkos that it was built with.
 # Header-only works because cmake/KokkosKernels_config.h enables no third-party library and no pre-built type.
-find_package(KokkosKernels 5.0 CONFIG QUIET)
-if(KokkosKernels_FOUND)
+if(TARGET Kokkos::kokkoskernels)
+  set(KokkosKernels_FOUND ON)
+  set(MylosKokkosKernels_LOCATION "of the project")
+elseif(NOT mylos_kokkos_is_of_project)
+  find_package(KokkosKernels 5.0 CONFIG QUIET)
   set(MylosKokkosKernels_LOCATION "${KokkosKernels_DIR}")
-else()
+endif()
+if(NOT KokkosKernels_FOUND)
+  set(MylosKokkosKernels_LOCATION "")
+endif()
+if(NOT KokkosKernels_FOUND AND NOT mylos_kokkos_is_of_project)
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --kernels
                   OUTPUT_VARIABLE mylos_kernels_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(EXISTS "${mylos_kernels_prefix}/include/KokkosBlas3_gemm.hpp")

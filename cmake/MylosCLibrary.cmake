@@ -24,6 +24,10 @@ endfunction()
 # Sets Mylos_KOKKOS_ARCHIVES, which are empty where there are none. A portable build compiles with a shared Kokkos: the archives
 # of the same Kokkos are beside it, or scripts/setup --arch=PORTABLE has built them.
 function(mylos_find_kokkos_archives)
+  get_target_property(is_imported Kokkos::kokkoscore IMPORTED)
+  if(NOT is_imported)
+    return()  # a project that contains Mylos builds it
+  endif()
   get_target_property(type Kokkos::kokkoscore TYPE)
   get_target_property(core Kokkos::kokkoscore LOCATION)
   get_filename_component(folder "${core}" DIRECTORY)
@@ -66,7 +70,7 @@ if(NOT Mylos_ENABLE_C_LIBRARY STREQUAL "OFF" AND NOT Mylos_EMULATE_DEVICE AND NO
 endif()
 if(Mylos_ENABLE_C_LIBRARY STREQUAL "ON" AND NOT Mylos_HAVE_C_LIBRARY)
   message(FATAL_ERROR "Mylos_ENABLE_C_LIBRARY is ON, but libmylos.so needs a build without sanitizers, and Kokkos as an archive of "
-                      "position-independent code; there is none for the Kokkos in ${Kokkos_DIR}. Run scripts/setup (in a portable "
+                      "position-independent code; there is none for ${mylos_kokkos_place}. Run scripts/setup (in a portable "
                       "build scripts/setup --arch=PORTABLE), or build Kokkos with -DCMAKE_POSITION_INDEPENDENT_CODE=ON and "
                       "-DBUILD_SHARED_LIBS=OFF.")
 endif()
@@ -225,8 +229,8 @@ function(mylos_copy_c_library)
     mylos_add_c_library_of(mylos_c_${level} mylos_c_objects_${level} ${archives})
     set_target_properties(mylos_c_${level} PROPERTIES
       LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/glibc-hwcaps/${level}")
-    install(TARGETS mylos_c_${level}
-            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" COMPONENT library NAMELINK_SKIP)
+    mylos_install(TARGETS mylos_c_${level}
+                  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" COMPONENT library NAMELINK_SKIP)
   endforeach()
 endfunction()
 
@@ -262,12 +266,15 @@ function(mylos_add_c_library)
     mylos_copy_c_library()
   endif()
 
-  install(TARGETS mylos_c EXPORT MylosCTargets
-          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development)
-  install(EXPORT MylosCTargets NAMESPACE Mylos:: DESTINATION "${package}" COMPONENT development)
+  mylos_install(TARGETS mylos_c EXPORT MylosCTargets
+                LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development)
+  mylos_install(EXPORT MylosCTargets NAMESPACE Mylos:: DESTINATION "${package}" COMPONENT development)
+  if(NOT Mylos_ENABLE_INSTALL)
+    return()
+  endif()
   file(RELATIVE_PATH mylos_prefix_from_pc "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
   foreach(name IN ITEMS mylos mylos-fortran)
     configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
-    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+    mylos_install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
   endforeach()
 endfunction()

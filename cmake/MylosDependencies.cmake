@@ -18,103 +18,52 @@ function(mylos_optional name)
   set(Mylos_HAVE_${name} ${have} PARENT_SCOPE)
 endfunction()
 
-find_package(fmt REQUIRED)
-if(NOT Mylos_ONLY_KERNELS)
+# mylos_find(TARGET PACKAGE ...): find_package(PACKAGE ...), unless the project that contains Mylos already has the target.
+macro(mylos_find target)
+  if(NOT TARGET ${target})
+    find_package(${ARGN})
+  endif()
+endmacro()
+
+# MPI, as C calls it: the project's if it has the target. Nonblocking collectives came with standard 3.0.
+macro(mylos_find_mpi)
   set(MPI_DETERMINE_LIBRARY_VERSION TRUE)
-  find_package(MPI REQUIRED COMPONENTS C)
+  mylos_find(MPI::MPI_C MPI QUIET COMPONENTS C)
+  if(NOT TARGET MPI::MPI_C)
+    message(FATAL_ERROR "Mylos needs MPI's C interface (MPI::MPI_C), which was not found. Load the site's module of MPI, put mpicc into "
+                        "PATH, or set MPI_C_COMPILER to it; a project that contains Mylos may also call find_package(MPI COMPONENTS C) "
+                        "itself, before it adds Mylos.")
+  elseif(MPI_C_VERSION AND MPI_C_VERSION VERSION_LESS 3.0)
+    message(FATAL_ERROR "Mylos needs MPI 3.0 or later, but ${MPI_C_LIBRARIES} is of standard ${MPI_C_VERSION}. Set MPI_C_COMPILER to the "
+                        "mpicc of a newer one.")
+  endif()
+endmacro()
+
+mylos_find(fmt::fmt fmt REQUIRED)
+if(NOT Mylos_ONLY_KERNELS)
+  mylos_find_mpi()
   # A serial one first, as CMake does: MPI-IO is not used, and a process that loads a second HDF5, such as a serial NetCDF's,
   # may not load another kind. HDF5_PREFER_PARALLEL=ON and HDF5_ROOT choose.
   find_package(HDF5 1.10.8 REQUIRED COMPONENTS C)
   include(MylosStaticHdf5)
-  find_package(tomlplusplus REQUIRED)
-  find_package(CLI11 REQUIRED)
-  find_package(nlohmann_json REQUIRED)
-  find_package(ZLIB REQUIRED)
-  find_package(Threads REQUIRED)
+  mylos_find(tomlplusplus::tomlplusplus tomlplusplus REQUIRED)
+  if(Mylos_ENABLE_APPS)
+    mylos_find(CLI11::CLI11 CLI11 REQUIRED)
+  endif()
+  mylos_find(nlohmann_json::nlohmann_json nlohmann_json REQUIRED)
+  mylos_find(ZLIB::ZLIB ZLIB REQUIRED)
+  mylos_find(Threads::Threads Threads REQUIRED)
   find_package(xxHash 0.8 REQUIRED)
 endif()
 find_path(Random123_INCLUDE_DIR Random123/philox.h REQUIRED)
 
-# Kokkos. scripts/kokkos-prefix names the folder for this compiler, backend and processor, here as in scripts/setup.
-set(mylos_kokkos_backend openmp)
-if(Mylos_ENABLE_THREAD_SANITIZER AND Mylos_EMULATE_DEVICE)
-  set(mylos_kokkos_backend threads)
-elseif(Mylos_ENABLE_FUZZING OR Mylos_ENABLE_THREAD_SANITIZER)
-  set(mylos_kokkos_backend serial)
-elseif(Mylos_ENABLE_CUDA STREQUAL "ON")
-  set(mylos_kokkos_backend cuda ${Mylos_CUDA_ARCH})
-elseif(Mylos_ENABLE_HIP STREQUAL "ON")
-  set(mylos_kokkos_backend hip ${Mylos_HIP_ARCH})
-endif()
-if(mylos_kokkos_backend MATCHES "^cuda")
-  find_program(mylos_nvcc nvcc HINTS "$ENV{CUDA_HOME}" /usr/local/cuda PATH_SUFFIXES bin NO_CACHE)
-  if(mylos_nvcc)
-    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/cuda-architecture" "${mylos_nvcc}" "${Mylos_CUDA_ARCH}"
-                    ERROR_VARIABLE mylos_refusal ERROR_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE mylos_is_refused)
-    if(mylos_is_refused)
-      message(FATAL_ERROR "Mylos_CUDA_ARCH: ${mylos_refusal}")
-    endif()
-  endif()
-endif()
-execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --arch=${Mylos_HOST_ARCH}
-                        "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
-                OUTPUT_VARIABLE mylos_kokkos_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(NOT mylos_kokkos_prefix STREQUAL "${Mylos_KOKKOS_PREFIX}")
-  unset(Kokkos_DIR CACHE)  # found for another compiler, backend or processor
-  set(Mylos_KOKKOS_PREFIX "${mylos_kokkos_prefix}" CACHE INTERNAL "What Kokkos_DIR was found for")
-endif()
-set(Kokkos_LAUNCH_COMPILER OFF)  # ours, below
-find_package(Kokkos 5.0 QUIET PATHS "${mylos_kokkos_prefix}")
-if(NOT Kokkos_FOUND)
-  message(FATAL_ERROR "Kokkos 5 was not found, neither as a package nor at ${mylos_kokkos_prefix}.\n"
-                      "Run scripts/setup (scripts/setup --cuda for the preset cuda, --hip for hip; with --arch=${Mylos_HOST_ARCH} "
-                      "where that is not NATIVE), or give its folder in CMAKE_PREFIX_PATH.")
-endif()
-if(NOT Mylos_HOST_ARCH MATCHES "^(NATIVE|PORTABLE)$" AND NOT "NONE${Kokkos_ARCH}" MATCHES "${Mylos_HOST_ARCH}")
-  message(FATAL_ERROR "Mylos_HOST_ARCH is ${Mylos_HOST_ARCH}, but the Kokkos in ${Kokkos_DIR} was built for \"${Kokkos_ARCH}\". "
-                      "Run scripts/setup --arch=${Mylos_HOST_ARCH}, or point CMAKE_PREFIX_PATH at a Kokkos built for it.")
-endif()
-# mylos_backend(CUDA HINT): Mylos_ENABLE_CUDA (ON, OFF, AUTO: as this Kokkos) becomes Mylos_HAVE_CUDA. HINT: how to get a Kokkos
-# that has it.
-function(mylos_backend name hint)
-  if(Mylos_ENABLE_${name} STREQUAL "AUTO")
-    set(Mylos_HAVE_${name} ${Kokkos_ENABLE_${name}} PARENT_SCOPE)
-  elseif(Mylos_ENABLE_${name} AND NOT Kokkos_ENABLE_${name})
-    message(FATAL_ERROR "Mylos_ENABLE_${name} is ON, but the Kokkos in ${Kokkos_DIR} was built without ${name}. "
-                        "${hint}, or point CMAKE_PREFIX_PATH at a Kokkos that has it.")
-  elseif(NOT Mylos_ENABLE_${name} AND Kokkos_ENABLE_${name})
-    message(FATAL_ERROR "Mylos_ENABLE_${name} is OFF, but the Kokkos in ${Kokkos_DIR} was built for ${name}. "
-                        "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos for hosts.")
-  else()
-    set(Mylos_HAVE_${name} ${Mylos_ENABLE_${name}} PARENT_SCOPE)
-  endif()
-endfunction()
-mylos_backend(CUDA "Run scripts/setup --cuda")
-mylos_backend(HIP "Run scripts/setup --hip")
-mylos_backend(SYCL "Build Kokkos with -DKokkos_ENABLE_SYCL=ON (docs/explanation/gpu-intel.md)")
-if(mylos_kokkos_backend STREQUAL "openmp" AND NOT Kokkos_ENABLE_OPENMP
-   AND NOT (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL))
-  message(FATAL_ERROR "Mylos needs a Kokkos with OpenMP for hosts, but the Kokkos in ${Kokkos_DIR} was built for ${Kokkos_DEVICES}. "
-                      "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos that was configured with -DKokkos_ENABLE_OPENMP=ON.")
-endif()
-set(Mylos_VENDOR none)  # the folder of src/mylos/device
-if(Mylos_HAVE_CUDA)
-  set(Mylos_VENDOR cuda)
-elseif(Mylos_HAVE_HIP)
-  set(Mylos_VENDOR hip)
-elseif(Mylos_HAVE_SYCL)
-  set(Mylos_VENDOR sycl)
-endif()
-set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host, or is taken for a device
-if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL OR Mylos_EMULATE_DEVICE)
-  set(Mylos_HAVE_DEVICE ON)
-endif()
+include(MylosKokkos)
 
 if(NOT Mylos_HAVE_DEVICE)
   execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --highway "${CMAKE_CXX_COMPILER}"
                   OUTPUT_VARIABLE mylos_highway_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)
-  find_package(hwy 1.3 CONFIG QUIET PATHS "${mylos_highway_prefix}")
-  if(NOT hwy_FOUND)
+  mylos_find(hwy::hwy hwy 1.3 CONFIG QUIET PATHS "${mylos_highway_prefix}")
+  if(NOT TARGET hwy::hwy)
     message(FATAL_ERROR "Highway 1.3 was not found, neither as a package nor at ${mylos_highway_prefix}.\n"
                         "Run scripts/setup, or give its folder in CMAKE_PREFIX_PATH.")
   endif()
@@ -126,9 +75,13 @@ endif()
 mylos_optional(KOKKOSKERNELS "${MylosKokkosKernels_FOUND}")
 
 if(NOT Mylos_ENABLE_ONEDNN STREQUAL "OFF" AND (NOT Mylos_HAVE_DEVICE OR Mylos_ENABLE_ONEDNN STREQUAL "ON"))
-  find_package(dnnl QUIET)
+  mylos_find(DNNL::dnnl dnnl QUIET)
 endif()
-mylos_optional(ONEDNN "${dnnl_FOUND}")
+set(mylos_dnnl_found OFF)
+if(TARGET DNNL::dnnl)
+  set(mylos_dnnl_found ON)
+endif()
+mylos_optional(ONEDNN "${mylos_dnnl_found}")
 
 if(NOT Mylos_ENABLE_LIBDEFLATE STREQUAL "OFF")
   find_package(LibDeflate QUIET)
@@ -176,16 +129,23 @@ if(Mylos_ENABLE_PERF)
   find_package(benchmark REQUIRED)
 endif()
 
-# Compilations are found again by ccache. In a build for NVIDIA devices, cmake/device-compiler picks nvcc or the C++ compiler.
-find_program(CCACHE_PROGRAM ccache)
+# Compilations are found again by ccache, unless a project that contains Mylos decides it. In a build for NVIDIA devices,
+# cmake/device-compiler picks nvcc or the C++ compiler, of a project for Mylos' own targets alone.
+if(NOT mylos_in_project)
+  find_program(CCACHE_PROGRAM ccache)
+endif()
 if(Mylos_HAVE_CUDA)
   set(mylos_launcher "${PROJECT_SOURCE_DIR}/cmake/device-compiler ${CUDAToolkit_NVCC_EXECUTABLE} ${CMAKE_CXX_COMPILER}")
-  set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${mylos_launcher}")
-  set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${mylos_launcher}")
-elseif(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set_property(DIRECTORY PROPERTY RULE_LAUNCH_COMPILE "${mylos_launcher}")
+  set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${mylos_launcher}")
+elseif(CCACHE_PROGRAM AND NOT mylos_in_project AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   # What ccache asks for where headers are precompiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE_PROGRAM}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
   endif()
+endif()
+# A project's -Werror is for its own code: another compiler may have other warnings.
+if(mylos_in_project AND NOT Mylos_ENABLE_WERROR AND NOT Mylos_HAVE_CUDA)
+  add_compile_options(-Wno-error)
 endif()

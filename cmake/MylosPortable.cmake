@@ -12,7 +12,7 @@ if(Mylos_PORTABLE)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR Mylos_HAVE_DEVICE OR Mylos_ENABLE_SANITIZERS OR Mylos_ONLY_KERNELS)
     message(FATAL_ERROR "Mylos_HOST_ARCH=PORTABLE is for hosts, x86-64, without sanitizers.")
   elseif(NOT kokkos_type STREQUAL "SHARED_LIBRARY" OR Kokkos_ARCH)
-    message(FATAL_ERROR "Mylos_HOST_ARCH=PORTABLE needs Kokkos as a shared library built for any processor; the one in ${Kokkos_DIR} "
+    message(FATAL_ERROR "Mylos_HOST_ARCH=PORTABLE needs Kokkos as a shared library built for any processor; ${mylos_kokkos_place} "
                         "is a ${kokkos_type} for \"${Kokkos_ARCH}\". Run scripts/setup --arch=PORTABLE.")
   endif()
   # What is compiled for a newer processor must not take the place of the same inline function elsewhere, nor the other
@@ -66,14 +66,14 @@ function(mylos_copy_library)
     set_target_properties(${copy} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/glibc-hwcaps/${level}"
                                              INSTALL_RPATH "$ORIGIN/../..")
     add_dependencies(mylos_library ${copy})  # whoever builds the one wants all
-    install(TARGETS ${copy} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" COMPONENT library NAMELINK_SKIP)
+    mylos_install(TARGETS ${copy} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level}" COMPONENT library NAMELINK_SKIP)
     list(APPEND copies ${copy})
   endforeach()
   set_target_properties(mylos_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
   set_target_properties(mylos_library ${copies} PROPERTIES
     OUTPUT_NAME mylos_cxx LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  if(Kokkos_DIR MATCHES "^${mylos_kokkos_prefix}/")  # a site's own stays where it is
-    install(IMPORTED_RUNTIME_ARTIFACTS Kokkos::kokkoscore Kokkos::kokkoscontainers
-            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
+  if(mylos_kokkos_prefix AND Kokkos_DIR MATCHES "^${mylos_kokkos_prefix}/")  # a site's own stays where it is
+    mylos_install(IMPORTED_RUNTIME_ARTIFACTS Kokkos::kokkoscore Kokkos::kokkoscontainers
+                  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
   endif()
 endfunction()

@@ -86,7 +86,7 @@ set(mylos_vector_baseline "")
 set(mylos_vector_sets_left_out 0)  # as base/vector/vector_targets.hpp reads it
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(mylos_vector_baseline -march=x86-64 -mtune=generic)
-  if(Mylos_VECTOR_SETS STREQUAL NATIVE OR (Mylos_VECTOR_SETS STREQUAL AUTO AND Mylos_HOST_ARCH STREQUAL NATIVE))
+  if(Mylos_VECTOR_SETS STREQUAL NATIVE OR (Mylos_VECTOR_SETS STREQUAL AUTO AND mylos_is_for_this_machine))
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -march=native -dM -E -x c++ /dev/null OUTPUT_VARIABLE macros)
     if(macros MATCHES "__AVX512BF16__" AND macros MATCHES "__AVX512VL__")
       set(mylos_vector_baseline -march=x86-64-v4 -maes -mpclmul -mtune=generic)  # the two are part of Highway's AVX2
@@ -146,8 +146,11 @@ endfunction()
 
 # nvcc sends its own generated code through the host compiler, which would be blamed on us: no -Wconversion, no -Werror there.
 # hipcc's Clang is newer than those that -Wshadow and -Wconversion were tried with, and in builds for devices some functions
-# serve hosts alone.
+# serve hosts alone. In a project that contains Mylos there are none, unless they are wanted.
 function(mylos_warnings target)
+  if(mylos_in_project AND NOT Mylos_ENABLE_WERROR)
+    return()
+  endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)  # of Kokkos' loops
   if(NOT Mylos_HAVE_CUDA)
     target_compile_options(${target} PRIVATE $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)

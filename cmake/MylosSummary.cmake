@@ -1,4 +1,14 @@
-# What was found and what will be built, told once at the end of the configuration.
+# What was found and what will be built, printed once at the end of the configuration; in a project that contains Mylos in one line.
+if(mylos_in_project)
+  set(mylos_origin "${Kokkos_DIR}")
+  if(mylos_kokkos_is_of_project)
+    set(mylos_origin "of the project")
+  endif()
+  message(STATUS "Mylos ${PROJECT_VERSION}: Kokkos ${Kokkos_VERSION} [${Kokkos_DEVICES}] ${mylos_origin}, "
+                 "HDF5 ${HDF5_VERSION}, oneDNN ${Mylos_HAVE_ONEDNN}")
+  return()
+endif()
+
 function(mylos_row label value)
   string(LENGTH "${label}" length)
   math(EXPR padding "16 - ${length}")

@@ -28,7 +28,7 @@ CODE = (".cpp", ".hpp", ".c", ".h", ".f90")
 # What is read by tests whose sources do not name it: of the entries whose names begin so.
 ALSO_READ = {
     "bindings.": ("include/mylos", "src/mylos/api", "cmake"), "bindings.tutorial.": ("docs/tutorials", "inputs"),
-    "docs.": ("docs", "README.md", "include/mylos"),
+    "docs.": ("docs", "README.md", "include/mylos"), "embedding.": ("tests/embedding",),
     "scripts.": ("scripts", "packaging", "perf/harness"),
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
     "format": ("include", "src", "apps", "tests", "perf"), "links": ("docs", "README.md"),

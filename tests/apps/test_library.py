@@ -12,6 +12,8 @@ import tempfile
 import h5py
 import numpy
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))
+import blocks
 from support.command import Command, environment
 from support.run_folders import weights_of
 
@@ -79,6 +81,39 @@ def check_another_hdf5_is_refused(prefix, source, cmake, compiler, others, folde
     assert result.returncode != 0 and "Mylos was built with HDF5 9.8.7" in message and "HDF5_ROOT" in message, message
 
 
+def kokkos_of(build):
+    """The folder of the package that Mylos was built with."""
+    return re.search(r"^Kokkos_DIR:PATH=(.*)$", (build / "CMakeCache.txt").read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+def check_kokkos(prefix, build, source, cmake, compiler, others, folder):
+    """A program may bring the Kokkos that Mylos was built with, as the page shows, and no other version or kind of it."""
+    [text] = ["\n".join(lines) for _, lines in blocks.blocks_of(source / "docs/reference/library.md")
+              if lines[0].startswith("cmake_minimum_required") and "find_package(Mylos 0.1 REQUIRED)" in lines]
+    project = folder / "documented"
+    project.mkdir()
+    shutil.copy(source / "apps/embedded/embedded.cpp", project / "solver.cpp")
+    line = [cmake, "-S", project, "-B", folder / "documented_build", f"-DCMAKE_CXX_COMPILER={compiler}",
+            f"-DCMAKE_PREFIX_PATH={';'.join([str(prefix), *others])}", f"-DKokkos_DIR={kokkos_of(build)}"]
+    (project / "CMakeLists.txt").write_text(text + "\n", encoding="utf-8")
+    call(*line)
+
+    [header] = [path for path in pathlib.Path(kokkos_of(build)).parents[2].rglob("KokkosCore_config.h")]
+    known = header.read_text(encoding="utf-8")
+    other = folder / "other_kokkos"
+    other.mkdir()
+    target = f'add_library(Kokkos::kokkos INTERFACE IMPORTED)\ntarget_include_directories(Kokkos::kokkos INTERFACE "{other}")'
+    (project / "CMakeLists.txt").write_text(text.replace("find_package(Kokkos 5.0 REQUIRED)", f"{target} #") + "\n", encoding="utf-8")
+    for changed, part in ((re.sub(r"(KOKKOS_VERSION_MINOR) \d+", r"\1 9", known), "is version 5.9."),
+                          (known + "#define KOKKOS_ENABLE_DEBUG_BOUNDS_CHECK\n", "has KOKKOS_ENABLE_DEBUG_BOUNDS_CHECK"),
+                          (known.replace("#define KOKKOS_ENABLE_COMPLEX_ALIGN", ""), "lacks KOKKOS_ENABLE_COMPLEX_ALIGN")):
+        (other / "KokkosCore_config.h").write_text(changed, encoding="utf-8")
+        result = subprocess.run(line, capture_output=True, text=True)
+        message = " ".join(result.stderr.split())
+        assert result.returncode != 0 and "Mylos was built with Kokkos 5." in message and part in message, message
+        assert "set Kokkos_ROOT to it" in message and "add_subdirectory" in message, message
+
+
 def build_outside(prefix, source, cmake, compiler, others, folder):
     """apps/embedded, by its own CMakeLists.txt, against the installed prefix."""
     shutil.copytree(source / "apps" / "embedded", folder / "embedded")
@@ -142,6 +177,7 @@ def main(mylos, build, source, cmake, compiler, *others):
         check_components(prefix, build, cmake, folder)
         check_what_is_not_built_is_said(build, cmake, folder)
         check_another_hdf5_is_refused(prefix, source, cmake, compiler, others, folder)
+        check_kokkos(prefix, build, source, cmake, compiler, others, folder)
         program = Command(build_outside(prefix, source, cmake, compiler, others, folder), folder)
         check_same_samples_same_weights(program)
         check_learns(program)

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "../../apps/mylos/launch/placement_report.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 
 namespace {
 

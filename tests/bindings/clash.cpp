@@ -1,6 +1,6 @@
-// clash MODEL: a program with a Kokkos of its own (linked statically, all its symbols visible), that defines
-// functions with the names of fmt's, and whose Kokkos runs before, while and after libmylos.so does. Prints
-// "ok".
+// clash MODEL inside|around: a program with a Kokkos of its own (linked statically, all its symbols visible),
+// that defines functions with the names of fmt's. Its Kokkos runs inside of the time in which libmylos.so
+// does, which ends at exit, or around it. Prints "ok".
 #include <mylos/mylos.h>
 
 #include <Kokkos_Core.hpp>
@@ -68,12 +68,21 @@ bool run(const char* path) {
   return infers(model) && mylos_model_destroy(model) == MYLOS_OK;
 }
 
+bool run_around(const char* path) {
+  const Kokkos::ScopeGuard kokkos;
+  mylos_model* model = nullptr;
+  if (sum_of_kokkos() != 499500 || mylos_model_load(path, &model) != MYLOS_OK || !infers(model)) return false;
+  return mylos_model_destroy(model) == MYLOS_OK && mylos_finalize() == MYLOS_OK && sum_of_kokkos() == 499500;
+}
+
 }  // namespace
 
 int main(int, char** texts) {
-  if (!run(texts[1])) {
+  const bool done = std::strcmp(texts[2], "around") == 0 ? run_around(texts[1]) : run(texts[1]);
+  if (!done) {
     std::fprintf(stderr, "failed: %s\n", mylos_last_error());
     return 1;
   }
   std::puts("ok");
+  return 0;
 }

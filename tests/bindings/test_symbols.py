@@ -26,7 +26,8 @@ def link_kokkos(kokkos):
 def check_clash(model, compilers, kokkos, folder):
     run([compilers.cxx, "-std=c++20", "-fopenmp", "-O1", "-rdynamic", f"-I{kokkos / 'include'}", f"-I{compilers.include}",
          HERE / "clash.cpp", "-o", "clash", *compilers.link, *link_kokkos(kokkos), "-ldl"], folder)
-    run_silent([folder / "clash", model], folder, variables={"KOKKOS_DISABLE_WARNINGS": "1"})
+    for order in ("inside", "around"):
+        run_silent([folder / "clash", model, order], folder, variables={"KOKKOS_DISABLE_WARNINGS": "1"})
 
 
 def check_clash_of_hdf5(model, compilers, hdf5, includes, folder):

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos::app {

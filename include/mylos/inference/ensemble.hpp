@@ -30,7 +30,8 @@ class Ensemble {
   /// differ in the shapes of inputs or outputs or in the kind of their outputs, bad_names if they differ in
   /// the names of inputs, targets or classes that their files contain. The message names the members that
   /// differ, and in what.
-  explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {});
+  explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {},
+                    const KokkosRuntime& kokkos = kokkos_of_caller());
   ~Ensemble();
   /// An ensemble that was moved from may only be destroyed or assigned to.
   Ensemble(Ensemble&&) noexcept;

@@ -34,6 +34,7 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/kokkos_runtime.hpp"
 #include "mylos/inference/array_view.hpp"
 #include "mylos/inference/input_check.hpp"
 #include "mylos/model/layers.hpp"
@@ -93,7 +94,9 @@ class Model {
   /// contains a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than
   /// memory_of() states; failed inside an OpenMP parallel region. bad_input too if the network cannot read
   /// samples of `options.shape`; the message names the layer.
-  explicit Model(const std::string& path, const LoadOptions& options = {});
+  /// kokkos_mismatch if the program has another Kokkos than the library (`kokkos`, kokkos_runtime.hpp).
+  explicit Model(const std::string& path, const LoadOptions& options = {},
+                 const KokkosRuntime& kokkos = kokkos_of_caller());
   ~Model();
   /// A model that was moved from may only be destroyed or assigned to.
   Model(Model&&) noexcept;

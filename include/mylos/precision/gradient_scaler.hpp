@@ -28,6 +28,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/base/kokkos_runtime.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/precision/loss_scaler.hpp"
 #include "mylos/precision/scaler_statistics.hpp"
@@ -52,9 +53,12 @@ class GradientScaler {
   /// ends. `timeout_s`: seconds that update() waits for other ranks. All ranks construct it with the same
   /// options. Throws Error (bad_input) for MPI_COMM_NULL, and for options that would be invalid in a deck;
   /// Error (failed) if MPI is not running.
-  explicit GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s = 300);
+  /// kokkos_mismatch if the program has another Kokkos than the library (`kokkos`, kokkos_runtime.hpp).
+  explicit GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s = 300,
+                          const KokkosRuntime& kokkos = kokkos_of_caller());
   /// For this process alone; MPI need not be running.
-  explicit GradientScaler(const ScalerOptions& options = {});
+  explicit GradientScaler(const ScalerOptions& options = {},
+                          const KokkosRuntime& kokkos = kokkos_of_caller());
   ~GradientScaler();
   /// A scaler that was moved from may only be destroyed or assigned to.
   GradientScaler(GradientScaler&&) noexcept;

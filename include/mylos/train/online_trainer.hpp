@@ -27,6 +27,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/base/kokkos_runtime.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/precision/scaler_statistics.hpp"
 
@@ -154,13 +155,16 @@ class OnlineTrainer {
  public:
   /// Allocates all memory and draws the initial weights. `message` receives the allocated sizes on rank 0.
   /// Throws Error on all ranks: bad_input if the options do not describe such a network or differ between
-  /// ranks, does_not_fit if memory.budget, which includes the program itself, is too small.
+  /// ranks, does_not_fit if memory.budget, which includes the program itself, is too small, kokkos_mismatch
+  /// if the program has another Kokkos than the library (`kokkos`, kokkos_runtime.hpp).
   OnlineTrainer(const Options& options, MPI_Comm ranks,
-                const std::function<void(const std::string&)>& message = {})
-      : OnlineTrainer(options, ranks, OnlineOptions(), message) {}
+                const std::function<void(const std::string&)>& message = {},
+                const KokkosRuntime& kokkos = kokkos_of_caller())
+      : OnlineTrainer(options, ranks, OnlineOptions(), message, kokkos) {}
   /// Does the same for a program with its own loss.
   OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
-                const std::function<void(const std::string&)>& message = {});
+                const std::function<void(const std::string&)>& message = {},
+                const KokkosRuntime& kokkos = kokkos_of_caller());
   ~OnlineTrainer();
   /// A trainer that was moved from may only be destroyed or assigned to.
   OnlineTrainer(OnlineTrainer&&) noexcept;

@@ -8,6 +8,7 @@
 
 #include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/device/same_kokkos.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
@@ -133,10 +134,15 @@ struct GradientScaler::Parts {
   }
 };
 
-GradientScaler::GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s)
-    : parts_(std::make_unique<Parts>(checked(options), ranks, timeout_s)) {}
-GradientScaler::GradientScaler(const ScalerOptions& options)
-    : parts_(std::make_unique<Parts>(checked(options))) {}
+GradientScaler::GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s,
+                               const KokkosRuntime& kokkos) {
+  require_same_kokkos("GradientScaler", kokkos);
+  parts_ = std::make_unique<Parts>(checked(options), ranks, timeout_s);
+}
+GradientScaler::GradientScaler(const ScalerOptions& options, const KokkosRuntime& kokkos) {
+  require_same_kokkos("GradientScaler", kokkos);
+  parts_ = std::make_unique<Parts>(checked(options));
+}
 GradientScaler::~GradientScaler() = default;
 GradientScaler::GradientScaler(GradientScaler&&) noexcept = default;
 GradientScaler& GradientScaler::operator=(GradientScaler&&) noexcept = default;

@@ -17,6 +17,9 @@ inline constexpr ErrorId device_failed{"device-failed"};
 inline constexpr ErrorId not_in_build{"not-in-build"};
 /// The processor, the build or oneDNN lacks instructions that the deck or the build asks for.
 inline constexpr ErrorId no_instructions{"no-instructions"};
+/// The process has two copies of Kokkos, the program's and that of Mylos, or the program was compiled with
+/// another version of Kokkos than Mylos.
+inline constexpr ErrorId kokkos_mismatch{"kokkos-mismatch"};
 /// A library (HDF5, oneDNN, cuBLASLt, cuDNN) failed or has no routine for this case.
 inline constexpr ErrorId library_failed{"library-failed"};
 /// An exchange between ranks failed: MPI or NCCL reported an error, a rank did not answer, or a sum is wrong.

@@ -243,6 +243,11 @@ constexpr std::array of_machine{
                "The processor, the build or oneDNN lacks instructions that the deck or the build asks for.",
                "Choose instructions that all nodes have, or what the message proposes, or build for this "
                "processor."},
+    ErrorEntry{errors::kokkos_mismatch,
+               "The process has two copies of Kokkos, the program's and that of Mylos, or the program was "
+               "compiled with another version of Kokkos than Mylos.",
+               "Let the program and Mylos use one target Kokkos::kokkos, or a shared Kokkos "
+               "([library.md](library.md#one-kokkos)); the C interface has a separate one."},
     ErrorEntry{errors::library_failed,
                "A library (HDF5, oneDNN, cuBLASLt, cuDNN) failed or has no routine for this case.",
                "See the library's reason in the message; another `kernels.gemm` may avoid it."},

@@ -9,7 +9,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/data/files/column_names.hpp"
 
 namespace mylos {

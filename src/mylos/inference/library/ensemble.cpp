@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mylos/base/device/same_kokkos.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/runs.hpp"
@@ -193,7 +194,9 @@ struct Ensemble::Parts {
   EnsembleTensors tensors;
 };
 
-Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& options) {
+Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& options,
+                   const KokkosRuntime& kokkos) {
+  require_same_kokkos("Ensemble", kokkos);
   require_kokkos("Ensemble");
   MemberPlans plans = open_members(paths, options);
   require_free_memory(paths.front(), bytes_of(plans).total());

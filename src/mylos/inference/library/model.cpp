@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "mylos/base/device/same_kokkos.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/datasets.hpp"
@@ -69,7 +70,8 @@ ModelDerivatives& derivatives_of(Model::Parts& parts, const char* call) {
 
 }  // namespace
 
-Model::Model(const std::string& path, const LoadOptions& options) {
+Model::Model(const std::string& path, const LoadOptions& options, const KokkosRuntime& kokkos) {
+  require_same_kokkos("Model", kokkos);
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());

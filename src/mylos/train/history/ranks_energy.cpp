@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
 
 namespace mylos {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/device/same_kokkos.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/command_line.hpp"
@@ -296,8 +297,11 @@ void OnlineParts::require_same_end() {
 }
 
 OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
-                             const std::function<void(const std::string&)>& message)
-    : parts_(std::make_unique<OnlineParts>(options, ranks, own, message)) {}
+                             const std::function<void(const std::string&)>& message,
+                             const KokkosRuntime& kokkos) {
+  require_same_kokkos("the constructor of OnlineTrainer", kokkos);
+  parts_ = std::make_unique<OnlineParts>(options, ranks, own, message);
+}
 OnlineTrainer::~OnlineTrainer() = default;
 OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
 OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
