@@ -228,8 +228,7 @@ def check_bad_input(command):
             refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
                    "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
     (command.folder / "net.onnx").write_bytes(b"\x08\x08\x12\x07pytorch" + bytes(60))
-    for more in (vectors, []):
-        refuse(command, ["net.onnx", "no.h5", *more], "wrong-format", "net.onnx: is an ONNX file; ", 'onnx.load("net.onnx")')
+    refuse(command, ["net.onnx", "no.h5", *vectors], "wrong-format", "net.onnx: is an ONNX file", "without --deck", 'onnx.load("net.onnx")')
     write(command.folder / "good.safetensors", good)
     content = (command.folder / "good.safetensors").read_bytes()
     length, = struct.unpack("<Q", content[:8])

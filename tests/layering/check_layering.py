@@ -34,7 +34,7 @@ TOPICS = {
     "config": "schema keys deck",
     "checkpoint": "file write",
     "inference": "arrays uncertainty stored . ensemble library rollout",
-    "interchange": ". onnx source",
+    "interchange": ". onnx onnx_import source",
     "train": "step history evaluation health plan start adapt online run",
     "sweep": "space schedule state run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
@@ -68,7 +68,7 @@ WRAPPED = {
                     r"sweep/state/(member_result|sweep_description)\.cpp|apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
-    r"(onnx|google/protobuf)/.*": r"interchange/onnx/onnx_file\.cpp",
+    r"(onnx|google/protobuf)/.*": r"interchange/onnx/(onnx_file|read_onnx)\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
     r"mpi\.h": r"(comm|io|api|apps)/.*|device/\w+/mpi\.cpp|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }

@@ -1,11 +1,13 @@
 // mylos convert IN OUT: from a checkpoint to safetensors, between a GPT's checkpoint and Hugging Face's
-// GPT-2, and from PyTorch's weights to a checkpoint of a deck's network.
+// GPT-2, and from PyTorch's weights, or an ONNX file, to a checkpoint.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "commands.hpp"
 #include "commands/checkpoint_output.hpp"
+#include "commands/convert_onnx.hpp"
 #include "commands/open_model.hpp"
+#include "commands/output_name.hpp"
 #include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
@@ -200,6 +202,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
       }
       return to_safetensors(ranks, input, arguments);
     }
+    if (has_onnx_name(input) && arguments.deck.empty()) return convert_onnx(input, arguments);
     refuse_other_formats(input);
     if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
   }

@@ -7,13 +7,18 @@ namespace mylos::app {
 void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command) {
   CLI::App* convert = app.add_subcommand("convert",
                                          "Turn a checkpoint's weights into safetensors, a GPT's into Hugging "
-                                         "Face's GPT-2, or GPT-2 or PyTorch's weights into a checkpoint");
-  convert->add_option("input", arguments.input.path, "Checkpoint file, run's folder, or FILE.safetensors")
+                                         "Face's GPT-2, or GPT-2, PyTorch's weights or an ONNX file into a "
+                                         "checkpoint");
+  convert
+      ->add_option("input", arguments.input.path,
+                   "Checkpoint file, run's folder, FILE.safetensors, or NET.onnx")
       ->required();
   convert->add_flag("--best", arguments.input.best, best_meaning);
   convert
-      ->add_option("output", arguments.output,
-                   "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")
+      ->add_option(
+          "output", arguments.output,
+          "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5 (of NET.onnx, "
+          "its deck is written beside it: FILE.toml)")
       ->required();
   convert->add_option("--deck", arguments.deck,
                       "Into a checkpoint: the deck of the network that PyTorch's weights are for");

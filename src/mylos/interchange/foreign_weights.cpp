@@ -73,13 +73,14 @@ bool has_odd_axis(const Chain& chain) {
 }
 
 [[noreturn]] void refuse_onnx(const std::string& path) {
-  fail_input(errors::wrong_format,
-             "{}: is an ONNX file; `mylos convert` reads checkpoints, and weights in safetensors files. In "
-             "Python:\n"
-             "  import onnx, onnx.numpy_helper, safetensors.numpy; graph = onnx.load(\"{}\").graph\n"
-             "  safetensors.numpy.save_file({{t.name: onnx.numpy_helper.to_array(t) for t in "
-             "graph.initializer}}, \"net.safetensors\")",
-             printable(path), printable(path));
+  fail_input(
+      errors::wrong_format,
+      "{}: is an ONNX file, which states its network; `mylos convert NET.onnx NET.h5` reads it without "
+      "--deck. For its weights alone, in Python:\n"
+      "  import onnx, onnx.numpy_helper, safetensors.numpy; graph = onnx.load(\"{}\").graph\n"
+      "  safetensors.numpy.save_file({{t.name: onnx.numpy_helper.to_array(t) for t in "
+      "graph.initializer}}, \"net.safetensors\")",
+      printable(path), printable(path));
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   std::optional<InitialWeights> initial;
   if (other == nullptr && !options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
   run_on_all(ranks, [&] { of_deck.normalize(initial, options, deck.places, output); });
+  if (other != nullptr && !of_deck.data) of_deck.state.data.normalizer = other->normalizer;
 
   const Execution exec;
   std::optional<ParameterStore> parameters;

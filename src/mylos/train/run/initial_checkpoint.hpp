@@ -9,6 +9,7 @@
 
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/data/files/normalizer.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/train/history/progress.hpp"
 
@@ -21,6 +22,8 @@ struct OtherWeights {
   std::function<void(const Options& options, const Chain& chain)> prepare;
   /// Returns all numbers of a parameter or running statistic ("conv1/weight").
   std::function<std::vector<float>(const std::string& path)> read;
+  /// The scaling of inputs and targets that belongs to the weights, if the deck has no data.
+  Normalizer normalizer = {};
 };
 
 /// All ranks, with Kokkos running. Makes or replaces `path`, a checkpoint of step 0 with the weights that the
