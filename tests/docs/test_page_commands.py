@@ -63,6 +63,8 @@ def convert(shop):
     shop.copy("text.h5", "tokens.h5")
     shop.train_table("fashion-mlp", "data.normalize=none")
     sizes = [3, 16, 16, 2]
+    shop.train_table()
+    shop.must("export", "runs/surrogate", "other.onnx")
     write(shop.folder / "net.safetensors", {
         f"{2 * layer}.{name}": numpy.full(shape, 0.1, "f4") for layer, (inputs, outputs) in enumerate(zip(sizes, sizes[1:]))
         for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs,)))})
@@ -111,6 +113,12 @@ def networks(shop):
 
 def with_run(shop):
     shop.train_table()
+
+
+def onnx(shop):
+    with_run(shop)
+    shop.must("export", "runs/surrogate", "net.onnx")
+    shop.copy("flow.h5", "samples.h5")
 
 
 def report(shop):
@@ -210,7 +218,7 @@ def deck(shop):
 PAGES = {
     "explanation/health": health, "explanation/numerics": numerics, "explanation/precision": precision,
     "how-to/advise": advise, "how-to/convert": convert, "how-to/data": data, "how-to/initial": initial, "how-to/launching": launching,
-    "how-to/networks": networks, "how-to/onnx": with_run, "how-to/report": report, "how-to/restart": restart,
+    "how-to/networks": networks, "how-to/onnx": onnx, "how-to/report": report, "how-to/restart": restart,
     "how-to/rollout": rollout, "how-to/rollout-training": rollout_training, "how-to/scaling": scaling, "how-to/source": with_run,
     "how-to/sweep": sweep,
     "how-to/uncertainty": uncertainty, "reference/checkpoint": checkpoint, "reference/deck": deck, "reference/library": library,
