@@ -31,6 +31,7 @@ CLOCKS = re.compile(r"(_s|_per_s|_flops|utilisation|seconds|joules|elapsed|creat
                     r"fastest_rank|slowest_rank|process|rates|energy|times|wall|machine|code)|process|budget|rank_bytes|resident|available")
 # Of a process, whose size is not that of the next one.
 SIZES = re.compile(r":/(fixed_bytes|node_bytes|memory/0/bytes|memory/(host_bytes|host_peak_bytes|planned_bytes))$")
+BOUNDS = r"(epochs|steps|initial|warmup\w*|save_every|stop_after) *="
 # What makes a deck small enough, beside run.steps: by its file's name.
 SMALLER = {
     "deep_mlp": ["data.batch=256"], "fashion_cnn": ["data.batch=24"], "fashion_resnet": ["data.batch=12"],
@@ -67,8 +68,11 @@ def prepare(command, repository):
 
 def deck_text(path):
     """Without what bounds the run, which `STEPS` does, and what another file would be needed for."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    lines = [line for line in lines if not re.match(r"(epochs|steps|initial|warmup\w*|save_every|stop_after) *=", line)]
+    lines, section = [], ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        section = line if line.startswith("[") else section
+        if section == "[rollout]" or not re.match(BOUNDS, line):
+            lines.append(line)
     at = lines.index("[run]")
     return "\n".join([*lines[: at + 1], f"steps = {STEPS}", *lines[at + 1:]]) + "\n"
 
@@ -124,7 +128,8 @@ def judge(old, new, name, deck, arguments, ranks):
         code = command.run("train", f"{folder}.toml", *arguments, f"run.folder={folder}", ranks=ranks, timeout=1800)
         folders.append((folder, code.returncode, code.stderr))
     if folders[0][1] or folders[1][1]:
-        return [f"ended with {folders[0][1:]}, {folders[1][1:]}"]
+        said = [(code, text.replace(folder, name)) for folder, code, text in folders]
+        return [] if said[0] == said[1] and said[0][0] == 2 else [f"ended with {said[0]}, {said[1]}"]  # decks that both refuse
     found = [content(command, folder) for command, (folder, _, _) in zip((old, new), folders)]
     for one, (folder, _, _) in zip(found, folders):
         one["resolved.toml"] = one["resolved.toml"].replace(folder, "run")
