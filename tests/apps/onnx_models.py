@@ -252,7 +252,7 @@ class Draw:
             return model.conv(x, before, self.channels, [3] * axes, transposed=True, strides=[2] * axes, pads=[1] * 2 * axes,
                               output_padding=[1] * axes)
         groups = source.choice([g for g in (1, 1, 2, 3) if before % g == 0 and self.channels % g == 0])
-        kernel = [source.randint(1, 3) for _ in range(axes)]
+        kernel = [source.randint(1, min(3, n)) for n in self.extents]
         pads = [source.randint(0, k - 1) for k in kernel + kernel]
         stride = [source.randint(1, 2) for _ in range(axes)]
         self.extents = [(n + pads[i] + pads[axes + i] - kernel[i]) // stride[i] + 1 for i, n in enumerate(self.extents)]

@@ -117,7 +117,7 @@ def check_random_decks(command, full):
         if error is None:
             refused += 1
             continue
-        assert error <= 10 * TOLERANCE, f"deck {number}: {error:.2g} of the largest output\n{deck.text()}\n{command.text('trip.toml')}"
+        assert error <= TOLERANCE, f"deck {number}: {error:.2g} of the largest output\n{deck.text()}\n{command.text('trip.toml')}"
         errors.append(error)
     print(f"{len(errors)} random decks came back, at most {max(errors):.1e} of the largest output; {refused} refused")
     assert len(errors) >= refused

@@ -139,9 +139,13 @@ void import_activation(Importer& importer, const ForeignNode& node) {
 void import_softmax(Importer& importer, const ForeignNode& node) {
   FileValue x = importer.layer_input(node, 0);
   const std::int64_t axis = node.get<std::int64_t>("axis", importer.graph.opset < 13 ? 1 : -1);
-  if (!x.is_vector() || importer.axis_of(node, axis, x) != 0 || x.channels < 2)
-    importer.refuse(node, "of {}; Mylos has the probabilities of two or more classes of [batch, classes]",
-                    x.text());
+  const bool is_row = x.shape.size() == 1 && x.has_our_order() && x.columns() > 1;
+  if (!is_row || importer.axis_of(node, axis, x) != 0)
+    importer.refuse(
+        node,
+        "of {}; Mylos has the probabilities of two or more classes of [batch, classes], in the order "
+        "points, channels where a grid was flattened",
+        x.text());
   x.head = Prediction::classes;
   importer.set(node, std::move(x));
 }

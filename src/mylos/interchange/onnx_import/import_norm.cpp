@@ -130,8 +130,8 @@ void append_group_norm(Importer& importer, const ForeignNode& node, const FileVa
 void import_group_norm(Importer& importer, const ForeignNode& node) {
   const FileValue x = importer.layer_input(node, 0);
   const auto groups = node.get<std::int64_t>("num_groups", 0);
-  if (!x.is_channels_first())
-    importer.refuse(node, "reads {}; expected [batch, channels, extents ...] of a grid", x.text());
+  if (!x.is_channels_first() && !x.is_vector())
+    importer.refuse(node, "reads {}; expected [batch, channels, extents ...]", x.text());
   if (groups < 1 || x.channels % groups != 0)
     fail_input(errors::damaged, "{} has {} groups of {} channels", describe(importer.graph, node), groups,
                x.channels);
@@ -141,8 +141,8 @@ void import_group_norm(Importer& importer, const ForeignNode& node) {
 /// Exporters write group normalisation as instance normalisation of [batch, groups, numbers of a group].
 void import_instance_norm(Importer& importer, const ForeignNode& node) {
   const FileValue x = importer.layer_input(node, 0);
-  const bool has_groups = !x.extents.empty() && x.has_channels_first_order() && x.shape.size() > 1 &&
-                          x.shape[0] > 0 && x.shape[0] <= x.channels && x.channels % x.shape[0] == 0;
+  const bool has_groups = x.has_channels_first_order() && x.shape.size() > 1 && x.shape[0] > 0 &&
+                          x.shape[0] <= x.channels && x.channels % x.shape[0] == 0;
   if (!has_groups)
     importer.refuse(node, "reads {}, whose axis 1 is not that of channels or of groups of them", x.text());
   append_group_norm(importer, node, x, x.shape[0]);
