@@ -34,7 +34,7 @@ constexpr std::array<Row, 12> layer_rows{{
     {"mlp{}/down_bias", "h.{}.mlp.c_proj.bias", as_it_is},
 }};
 
-constexpr std::array<Row, 2> ending{{
+constexpr std::array<Row, 2> final_rows{{
     {"final_norm/weight", "ln_f.weight", as_it_is},
     {"final_norm/bias", "ln_f.bias", as_it_is},
 }};
@@ -51,7 +51,7 @@ std::vector<TensorName> gpt2_names(const ModelOptions& model) {
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     for (const Row& row : layer_rows) add(row, layer);
   }
-  for (const Row& row : ending) add(row, 0);
+  for (const Row& row : final_rows) add(row, 0);
   if (!model.tied) names.push_back({"head/weight", gpt2_head, false});
   return names;
 }

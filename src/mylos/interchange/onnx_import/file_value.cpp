@@ -115,7 +115,7 @@ FileValue channels_last_value(std::size_t position, OnnxNumbers extents, std::in
   return value;
 }
 
-std::optional<FileValue> transposed(const FileValue& value, const OnnxNumbers& permutation) {
+std::optional<FileValue> with_axes_permuted(const FileValue& value, const OnnxNumbers& permutation) {
   const auto axes = our_axes(value);
   if (!axes || permutation.size() != value.shape.size()) return std::nullopt;
   FileValue result = value;

@@ -70,7 +70,8 @@ struct FileValue {
 
 /// Returns the value with its axes permuted; `permutation` without the batch, from 0. Nothing if the axes of
 /// the file are not ours.
-[[nodiscard]] std::optional<FileValue> transposed(const FileValue& value, const OnnxNumbers& permutation);
+[[nodiscard]] std::optional<FileValue> with_axes_permuted(const FileValue& value,
+                                                          const OnnxNumbers& permutation);
 
 /// Returns the column of ours of each number of a sample, in the file's order.
 [[nodiscard]] std::vector<std::size_t> columns_in_file_order(const FileValue& value);

@@ -107,7 +107,7 @@ void import_transpose(Importer& importer, const ForeignNode& node) {
     importer.refuse(node, "moves the batch of {}; Mylos computes each sample alone", x.text());
   order.erase(order.begin());
   for (std::int64_t& axis : order) --axis;
-  auto y = transposed(x, order);
+  auto y = with_axes_permuted(x, order);
   if (!y) importer.refuse(node, "permutes {}, whose axes are not those of a grid and its channels", x.text());
   importer.set(node, std::move(*y));
 }

@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr const char* beginning = "# The network of ";
+constexpr const char* deck_beginning = "# The network of ";
 
 /// Returns whether the short deck has this line of the resolved one.
 bool is_of_network(const std::string& section, const std::string& line) {
@@ -39,7 +39,7 @@ std::string imported_deck(const Options& options, const std::string& source, con
   std::string text = fmt::format(
       "{}{}, whose weights `mylos convert` wrote to {}. To train it further:\n"
       "#   mylos train {} run.initial={} data.train=SAMPLES.h5 run.epochs=10\n",
-      beginning, printable(source, 200), printable(checkpoint, 200), printable(deck, 200),
+      deck_beginning, printable(source, 200), printable(checkpoint, 200), printable(deck, 200),
       printable(checkpoint, 200));
   std::istringstream lines(resolve(options));
   std::string section;
@@ -60,7 +60,7 @@ std::string imported_deck(const Options& options, const std::string& source, con
 }
 
 bool is_imported_deck(const std::string& text) {
-  return text.starts_with(beginning);
+  return text.starts_with(deck_beginning);
 }
 
 }  // namespace mylos
