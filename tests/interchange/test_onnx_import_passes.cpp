@@ -115,10 +115,10 @@ TEST(OnnxImportPasses, ARootOfMeansIsANorm) {
 TEST(OnnxImportPasses, ColumnsFollowTheFilesOrder) {
   const FileValue value = channels_first_value(1, {2, 2}, 3);
   EXPECT_THAT(columns_in_file_order(value), ElementsAre(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11));
-  const auto last = transposed(value, {1, 2, 0});
+  const auto last = with_axes_permuted(value, {1, 2, 0});
   ASSERT_TRUE(last);
   EXPECT_TRUE(last->is_channels_last());
-  EXPECT_FALSE(transposed(value, {0, 0, 1}));
+  EXPECT_FALSE(with_axes_permuted(value, {0, 0, 1}));
   const auto scale = in_our_columns(value, counted({3, 1, 1}));
   ASSERT_TRUE(scale);
   EXPECT_THAT(*scale, ElementsAre(1, 2, 3));
