@@ -65,8 +65,8 @@ def check_models(command, full):
     if ONNX_PYTHON is None:
         return
     (command.folder / "onnx").mkdir()
-    subprocess.run([ONNX_PYTHON, MODELS, command.folder / "onnx", "1", "300" if full else "12"], check=True, env=environment())
-    assert len(compare_models(command, "onnx")) > 20
+    subprocess.run([ONNX_PYTHON, MODELS, command.folder / "onnx", "1", "300" if full else "6"], check=True, env=environment())
+    assert len(compare_models(command, "onnx")) > 15
 
 
 def check_torch(command):
@@ -92,19 +92,20 @@ def round_trip(command, checkpoint, inputs):
     return abs(found - expected).max() / max(abs(expected).max(), 1e-30)
 
 
-def check_own_exports(command):
-    for name in NETWORKS:
+def check_own_exports(command, full):
+    names = [*NETWORKS][:: 1 if full else 3]
+    for name in names:
         rows = write_deck(command.folder, name)
         command.must("train", f"{name}.toml", "run.steps=2")
         error = round_trip(command, f"runs/{name}", rows.reshape(len(rows), -1))
         assert (error is None) == (name in NOT_READ), f"{name}: {error}"
         assert error is None or error <= TOLERANCE, f"{name}: {error:.2g} of the largest output"
-    print(f"{len(NETWORKS) - len(NOT_READ)} of {len(NETWORKS)} networks came back")
+    print(f"{sum(name not in NOT_READ for name in names)} of {len(names)} networks came back")
 
 
 def check_random_decks(command, full):
     errors, refused = [], 0
-    for number in range(300 if full else 10):
+    for number in range(300 if full else 6):
         deck = draw(5, number, 0, True)
         command.write("deck.toml", deck.text())
         write_data(command.folder / "data.h5", **deck.arrays)
@@ -120,7 +121,7 @@ def check_random_decks(command, full):
         assert error <= TOLERANCE, f"deck {number}: {error:.2g} of the largest output\n{deck.text()}\n{command.text('trip.toml')}"
         errors.append(error)
     print(f"{len(errors)} random decks came back, at most {max(errors):.1e} of the largest output; {refused} refused")
-    assert len(errors) >= refused
+    assert 2 * len(errors) >= refused
 
 
 def check_further_use(command):
