@@ -1,7 +1,9 @@
 // Derivatives of a model, compared with differences of its outputs.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "../../apps/custom_layer/advection.hpp"
 #include "inference/stored_models.hpp"
@@ -196,6 +198,33 @@ TEST_F(ModelDerivatives, OfClonesAndOtherWorkspacesAreTheSameBits) {
     return std::vector<float>(dx.data(), dx.data() + dx.size());
   };
   EXPECT_EQ(pulled(clone), pulled(model));
+}
+
+TEST_F(ModelDerivatives, OfThreadsAtTheSameTimeAreTheSameBits) {
+  constexpr int threads = 3;
+  const Model model = open(smooth(test::grid_options(DType::bf16)), threads);
+  const auto pulled = [&](int sample) {
+    Kokkos::View<float*, Kokkos::HostSpace> x("x", 40), dx("dx", 40), dy("dy", 60);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x(i) = std::sin(static_cast<float>(i) * static_cast<float>(sample + 1));
+    Kokkos::deep_copy(dy, 0.5f);
+    model.vjp(exec, x, dy, dx);
+    return std::vector<float>(dx.data(), dx.data() + dx.size());
+  };
+  std::vector<std::vector<float>> alone;
+  for (int sample = 0; sample < threads; ++sample) alone.push_back(pulled(sample));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> all;
+  for (int thread = 0; thread < threads; ++thread) {
+    all.emplace_back([&, thread] {
+      for (int call = 0; call < 50; ++call) {
+        const int sample = (thread + call) % threads;
+        wrong += pulled(sample) == alone[static_cast<std::size_t>(sample)] ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 TEST_F(ModelDerivatives, OfLayersOfAProgram) {

@@ -163,7 +163,7 @@ class Model {
 
   /// Computes dx = J^T dy, where J are the derivatives of the outputs, as infer() writes them in `units`,
   /// with respect to the inputs at `x`: the gradient of any function of the outputs whose gradient is `dy`.
-  /// `x` and `dx` have the shape of inputs, `dy` that of outputs; they must not overlap. Of model.loss =
+  /// `x` and `dx` have the shape of inputs, `dy` that of outputs; no two may overlap. Of model.loss =
   /// "gaussian" the outputs are the means. The network computes in float, whatever its type, with the
   /// statistics of infer(). Where it has no derivative (relu at 0), it takes one from one side. Otherwise
   /// works as infer() does.
