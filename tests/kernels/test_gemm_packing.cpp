@@ -11,8 +11,8 @@ namespace mylos::gemm_packing_test {
 
 constexpr std::byte pattern{0xff};  // four of them are not a number
 
-/// Computes C = op(A) B from a workspace and a C full of NaN. Expects that nothing is written after the
-/// workspace.
+/// Computes C = op(A) B, with its epilogue, from a workspace and a C full of NaN. Expects that nothing is
+/// written after the workspace.
 std::vector<float> multiply(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
                             const test::Matrix& a, const test::Matrix& b, const void* packed_b = nullptr) {
   const test::Matrix c(problem.c, problem.m, problem.n);
@@ -22,6 +22,7 @@ std::vector<float> multiply(GemmEngine& tiles, const Execution& exec, const Gemm
   std::fill_n(workspace.data(), workspace.bytes(), pattern);
   GemmOperands operands{a.tensor().data(), b.tensor().data(), c.tensor().data()};
   operands.packed_b = packed_b;
+  if (problem.bias) operands.bias = b.tensor().data();  // its first numbers
   tiles.run(exec, problem, operands, workspace.data());
   exec.fence();
   EXPECT_TRUE(std::all_of(workspace.data() + planned, workspace.data() + workspace.bytes(),
@@ -75,11 +76,16 @@ TEST_F(GemmPacking, OfWeightsBeforehandChangesNoBitForAnyNumberOfRows) {
   constexpr std::int64_t max_rows = 41;
   // Fewer columns than a vector, several panels with an incomplete one; several chunks of k.
   for (const auto& [inputs, outputs] :
-       {std::pair<std::int64_t, std::int64_t>{64, 5}, {257, 130}, {1501, 50}}) {
+       {std::pair<std::int64_t, std::int64_t>{64, 5}, {64, 130}, {200, 200}, {257, 130}, {1501, 50}}) {
     for (const DType type : test::all_types) {
       const auto x = test::random_values(type, max_rows * inputs, -1, 1, 1);
       const test::Matrix w(type, outputs, inputs, test::random_values(type, outputs * inputs, -1, 1, 2));
-      const auto problem = [&](std::int64_t rows) { return linear_output(rows, inputs, outputs, type); };
+      const auto problem = [&](std::int64_t rows) {
+        GemmProblem output = linear_output(rows, inputs, outputs, type);
+        output.bias = output.relu = true;
+        output.bias_type = type;
+        return output;
+      };
       const std::size_t bytes = tiles_->packed_bytes(problem(1));
       EXPECT_EQ(tiles_->packed_bytes(problem(max_rows)), bytes);
       const Arena packed("packed", bytes + 64);

@@ -126,17 +126,17 @@ void Model::run(const Execution& exec, const char* call, const ConstArray& x, co
   const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
   const char* const names[count] = {"y", "deviation", "lower", "upper"};
   ArraySamples in = samples_of(x, parts().inputs());
-  ArraySamples out[count];
+  std::optional<ArraySamples> out[count];
   for (std::size_t i = 0; i < count; ++i) {
     if (given[i] == nullptr) continue;
-    out[i] = samples_of(*given[i], parts().outputs(names[i]));
-    match_samples(in, out[i]);
+    out[i].emplace(samples_of(*given[i], parts().outputs(names[i])));
+    match_samples(in, *out[i]);
     for (std::size_t before = 0; before < i; ++before) {
-      if (given[before] != nullptr) require_apart(out[before], out[i]);
+      if (out[before]) require_apart(*out[before], *out[i]);
     }
   }
-  const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
-  thread.parts().infer(thread.on(), in, 0, in.count, out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
+  const auto wanted = [&](std::size_t i) { return out[i] ? &*out[i] : nullptr; };
+  thread.parts().infer(thread.on(), in, 0, in.count, *out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
 }
 
 void Model::vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,

@@ -25,6 +25,7 @@
 // The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
+#include "mylos/kernels/gemm/tiles/tile_row-inl.hpp"
 #include "mylos/kernels/gemm/tiles/tile_tasks-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -50,6 +51,8 @@ template <class Input, class Output>
 void run_typed(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
                std::byte* workspace, std::int64_t threads) {
   const TileKernel kernel = kernel_for(problem.a);
+  if (operands.packed_b != nullptr && multiplies_one_row(problem, kernel))
+    return TiledRow<Input, Output>(problem, operands, kernel).compute();
   const bool packs = packs_a(problem, kernel);
   const std::int64_t max_rows = rows_at_once(problem, kernel);
   const GemmMemory memory(problem, kernel, workspace);

@@ -55,6 +55,15 @@ bool packs_a(const GemmProblem& problem, const TileKernel& kernel) {
   return problem.transpose_a || !kernel.takes_rows_from_memory || problem.k % kernel.per_word != 0;
 }
 
+bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel) {
+  return problem.m == 1 && !problem.row_sums && !packs_a(problem, kernel) &&
+         problem.k <= kernel.chunk_words * kernel.per_word;
+}
+
+std::int64_t stride_of_panels(std::int64_t words, const TileKernel& kernel) {
+  return odd_lines(round_up(words, words_in_line) * kernel.columns);
+}
+
 std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel) {
   if (!packs_a(problem, kernel)) return problem.m;
   return kernel.strip_rows *
@@ -71,7 +80,7 @@ Tiling tile(const GemmProblem& problem, std::int64_t rows, const TileKernel& ker
   tiling.strips = divide_up(rows, tiling.strip_rows);
   tiling.panel_columns = kernel.columns;
   tiling.panels = divide_up(problem.n, kernel.columns);
-  tiling.panel_stride = odd_lines(tiling.chunk_words * kernel.columns);
+  tiling.panel_stride = stride_of_panels(tiling.chunk_words, kernel);
   tiling.row_stride = odd_lines(tiling.chunk_words);
   const std::int64_t max_panels = max_panel_words(kernel) / tiling.panel_stride;
   const std::int64_t min_row_tasks = tiling.chunks == 1 ? 1 : divide_up(rows, max_summed_rows);

@@ -83,6 +83,11 @@ struct ThreadMemory {
 /// extend into the next row.
 [[nodiscard]] bool packs_a(const GemmProblem& problem, const TileKernel& kernel);
 
+/// Returns true for one row that is read in place and whose sums are taken in one piece.
+[[nodiscard]] bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel);
+/// Returns the distance in words between panels of B, for `words` words of k that are one chunk.
+[[nodiscard]] std::int64_t stride_of_panels(std::int64_t words, const TileKernel& kernel);
+
 /// Returns the rows of C that are computed at a time, so that the packed part of A takes bounded memory.
 [[nodiscard]] std::int64_t rows_at_once(const GemmProblem& problem, const TileKernel& kernel);
 

@@ -1,6 +1,9 @@
 // The epilogue of a register tile of C on its float sums: bias, the old C, ReLU and one rounding.
 #include <algorithm>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+
 #if defined(MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP
 #undef MYLOS_KERNELS_TILE_EPILOGUE_INL_HPP
@@ -14,6 +17,25 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
+
+/// Loads the bias of `width` columns from `column` on, with zeros beyond C.
+inline void load_bias(const GemmProblem& problem, const GemmOperands& operands, std::int64_t column,
+                      std::int64_t width, float* values) {
+  dispatch(problem.bias_type, [&]<class Bias>(TypeTag<Bias>) HWY_ATTR {
+    const auto* bias = static_cast<const Bias*>(operands.bias) + column;
+    for (std::int64_t j = 0; j < width; j += lanes())
+      hn::StoreU(load_at_most(FloatTag(), bias + j, problem.n - column - j), FloatTag(), values + j);
+  });
+}
+
+/// The end of an epilogue: adds the old values of C, applies ReLU, and rounds.
+template <class Output, class Lanes>
+HWY_INLINE void finish_sums(Floats value, Output* to, bool accumulate, bool relu, Lanes some) {
+  const FloatTag d;
+  if (accumulate) value = hn::Add(value, load(d, to, some));
+  if (relu) value = hn::IfThenZeroElse(hn::Lt(value, hn::Zero(d)), value);  // keeps NaN
+  store(d, value, to, some);
+}
 
 template <class Output>
 struct Epilogue {
@@ -47,10 +69,7 @@ struct Epilogue {
  private:
   template <class Lanes>
   HWY_INLINE void apply(Floats value, Output* to, Lanes some) const {
-    const FloatTag d;
-    if (accumulate) value = hn::Add(value, load(d, to, some));
-    if (relu) value = hn::IfThenZeroElse(hn::Lt(value, hn::Zero(d)), value);  // keeps NaN
-    store(d, value, to, some);
+    finish_sums(value, to, accumulate, relu, some);
   }
   HWY_INLINE void apply_to_edge(const float* whole, std::int64_t stride) const {
     for (std::int64_t row = 0; row < std::min(rows, register_rows); ++row) {

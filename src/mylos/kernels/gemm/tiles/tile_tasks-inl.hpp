@@ -193,7 +193,7 @@ class TiledRows {
                      (panel - part.first_panel) * tiling_.panel_columns,
                  sums_stride, part.chunk > 0},
         .last = part.chunk + 1 == tiling_.chunks};
-    if (problem_.bias) load_bias(column, epilogue.columns, bias);
+    if (problem_.bias) load_bias(problem_, operands_, column, tiling_.panel_columns, bias);
     for (std::int64_t first = 0; first < rows; first += register_rows) {
       if (epilogue.rows == 1) {
         multiply_panel<1>(words_of(part.chunk), a.from_row(first), panel_at(part, panel), epilogue);
@@ -205,15 +205,6 @@ class TiledRows {
       epilogue.c += register_rows * problem_.n;
       epilogue.sums.values += register_rows * sums_stride;
     }
-  }
-
-  /// Loads the bias of a panel, padded with zeros to complete vectors.
-  void load_bias(std::int64_t column, std::int64_t columns, float* values) const {
-    dispatch(problem_.bias_type, [&]<class Bias>(TypeTag<Bias>) HWY_ATTR {
-      const auto* bias = static_cast<const Bias*>(operands_.bias) + column;
-      for (std::int64_t j = 0; j < columns; j += lanes())
-        hn::StoreU(load_at_most(FloatTag(), bias + j, columns - j), FloatTag(), values + j);
-    });
   }
 
   /// Multiplies the rows of a register tile by a panel, or by the vectors of it that have columns of C.

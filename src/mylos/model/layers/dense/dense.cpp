@@ -32,11 +32,12 @@ struct DenseForward {
   DenseForward(const DenseOptions& options, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(take_copy(pieces, options.input_type, options.type, rows, options.inputs)),
-        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.gemm, rows))) {}
+        products(pieces.take_bytes(
+            workspace != nullptr ? 0 : linear_of(options).forward_workspace(engines.gemm, rows))) {}
 
   Pieces pieces;
   Tensor input;
-  std::byte* products;
+  std::byte* products;  // the last piece: its size is asked for only to count
 };
 
 struct DenseBackward {
