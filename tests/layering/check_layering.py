@@ -30,7 +30,7 @@ TOPICS = {
     "io": "files hdf5 system safetensors pictures tables",
     "model": "block onnx source chain layers losses memory parameters rollout network",
     "optim": "gradients update",
-    "data": "files arrays feed tokens prepare run",
+    "data": "coordinates files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
     "inference": "arrays uncertainty stored . ensemble library rollout",

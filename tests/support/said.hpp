@@ -55,4 +55,15 @@ std::string refusal_of(Action&& action, ExitCode code = ExitCode::bad_input) {
   return {};
 }
 
+/// Returns the name of the cause of the Error that `action` throws; "" if it throws none.
+template <class Action>
+std::string cause_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return std::string(name_of(error.id()));
+  }
+  return {};
+}
+
 }  // namespace mylos::test

@@ -109,6 +109,11 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   data.starts = std::move(starts);
   const LevelLayout layout = level_layout(options, data.starts->store());
   require_fits(network, layout, arguments.start);
+  const GridAxes& axes = data.starts->store().axes();
+  const LevelStep step = data.starts->store().level_step();
+  const std::string training = fmt::format("the training data of {}", network.path);
+  require_same_axes(network.samples.axes, training, axes, arguments.start);
+  require_same_step(network.samples.level_step, training, step, arguments.start);
   if (!arguments.truth.empty()) {
     data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
                                                       std::vector<std::string>{});
@@ -117,6 +122,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
     if (grid != layout.extents)
       fail_input(errors::data_mismatch, "{}: its fields lie on another grid than those of {}",
                  arguments.truth, arguments.start);
+    require_same_axes(axes, arguments.start, data.truth->store().axes(), arguments.truth);
+    require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
   }
   data.trajectories.emplace(
       options, data.starts, data.truth,

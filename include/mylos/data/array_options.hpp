@@ -47,6 +47,14 @@ struct AxisSlice {
 /// state: the values of the later level; difference: that minus the values of the newest level of the inputs.
 enum class TargetsAre { state, difference };
 
+/// same: the coordinates of the grid's axes must be those of the training wherever files state them; ignore:
+/// they are neither kept nor compared.
+enum class FileCoordinates { same, ignore };
+
+/// error: times of levels that are not a step apart are refused, and other steps than that of the training;
+/// ignore: times are neither read nor compared.
+enum class TimeGaps { error, ignore };
+
 /// [data.arrays]: which arrays of a file are inputs and targets, and what a sample is.
 struct ArrayOptions {
   std::vector<std::string> inputs;          // paths of arrays in the files: "/u"; empty: no [data.arrays]
@@ -61,8 +69,10 @@ struct ArrayOptions {
   std::vector<AxisSlice> slice = {};           // of every array that has the axis
   TargetsAre targets_are = TargetsAre::state;  // what the network learns
   bool points_are_samples = false;             // each point of the grid is a sample
-  std::optional<double> fill = std::nullopt;   // data.fill: replaces NaN and fill values; nothing: an error
-  std::string statistics = {};                 // data.statistics: a file that caches them; empty: none
+  TimeGaps gaps = TimeGaps::error;
+  FileCoordinates coordinates = FileCoordinates::same;
+  std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
+  std::string statistics = {};                // data.statistics: a file that caches them; empty: none
 
   /// Returns whether the deck has [data.arrays].
   [[nodiscard]] bool given() const { return !inputs.empty(); }

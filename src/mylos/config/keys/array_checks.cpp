@@ -86,6 +86,13 @@ class ArrayChecks : DeckMistakes {
     same_axes();
   }
 
+  void coordinates() const {
+    if (!arrays_.points_are_samples || arrays_.coordinates == FileCoordinates::same) return;
+    fail(errors::key_without_effect, {"data.arrays.coordinates"},
+         "'data.arrays.coordinates' has an effect only on samples that are grids; leave it out with "
+         "'data.arrays.points_are_samples'");
+  }
+
   void slices() const {
     std::set<std::string> known;
     for (const std::string& array : all_) {
@@ -170,6 +177,7 @@ void check_arrays(const Options& options, const GivenPlaces& given, const std::s
   checks.axes();
   checks.slices();
   checks.differences();
+  checks.coordinates();
 }
 
 }  // namespace mylos

@@ -228,8 +228,8 @@ void fill_statistics(Key& key) {
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
   static const std::vector<std::string> all{
-      "inputs", "targets", "axes",  "constants",   "history",
-      "ahead",  "every",   "slice", "targets_are", "points_are_samples"};
+      "inputs", "targets", "axes",        "constants",          "history",     "ahead",
+      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -271,14 +271,26 @@ void add_array_keys(Schema& schema) {
               "among which they then must be.");
   keys.boolean("points_are_samples", &ArrayOptions::points_are_samples,
                "Makes each point of the grid a sample, with its channels as columns: closures per cell.");
+  keys.choice("coordinates", &ArrayOptions::coordinates,
+              Words<FileCoordinates>{{"same", FileCoordinates::same}, {"ignore", FileCoordinates::ignore}},
+              "What the files state of the grid's axes (NetCDF's coordinate variables, HDF5's dimension "
+              "scales). same: it is kept with the network, and other files with other coordinates, units or "
+              "directions are refused: for training, tests, predictions, rollouts and initial weights. "
+              "ignore: it is neither kept nor compared.");
+  keys.choice("gaps", &ArrayOptions::gaps,
+              Words<TimeGaps>{{"error", TimeGaps::error}, {"ignore", TimeGaps::ignore}},
+              "What the files state of the times of levels (the coordinates of the axis \"time\"). error: a "
+              "level that is missing, repeated or out of order is refused, and so are files whose levels are "
+              "further apart than those of the training, or nearer: windows count levels. ignore: times are "
+              "neither read nor compared.");
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   keys.only_with({"targets", "axes", "constants", "history", "ahead", "every", "slice", "targets_are",
-                  "points_are_samples"},
+                  "points_are_samples", "coordinates", "gaps"},
                  with_given("data.arrays.inputs"));
-  keys.only_with({"history", "ahead", "every", "targets_are"}, with_time());
+  keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
   keys.only_with({"targets_are"}, with_given("data.arrays.targets"));
-  keys.only_with({"points_are_samples"}, with_axes_of_a_grid());
+  keys.only_with({"points_are_samples", "coordinates"}, with_axes_of_a_grid());
 }
 
 void add_keys_of_array_files(Key& fill, Key& statistics) {

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <mutex>
 
@@ -16,6 +15,7 @@
 #include "mylos/data/arrays/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
 #include "mylos/data/arrays/statistics_file.hpp"
+#include "mylos/data/arrays/stored_coordinates.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {
@@ -137,6 +137,7 @@ class ArrayStore::State {
   std::vector<ArrayReport> reports;
   DatasetShape shape;
   std::vector<std::int64_t> grid;
+  StoredCoordinates coordinates;
   ColumnOrder input_order;  // of channels; empty: as in the layout
   ColumnOrder target_order;
   std::int64_t points_in_window = 1;  // samples of a window
@@ -155,6 +156,7 @@ class ArrayStore::State {
       const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
+      coordinates.add(files, file, path, options);
       for (std::size_t j = 0; j < file.arrays.size(); ++j)
         if (!file.arrays[j].is_exact_in_float())
           layout.exact_in_float[j] = false;  // each may be packed its own way
@@ -210,6 +212,12 @@ const DatasetShape& ArrayStore::shape() const {
 }
 const std::vector<std::int64_t>& ArrayStore::grid() const {
   return state_->grid;
+}
+const GridAxes& ArrayStore::axes() const {
+  return state_->coordinates.axes;
+}
+LevelStep ArrayStore::level_step() const {
+  return state_->coordinates.level_step;
 }
 const std::vector<std::string>& ArrayStore::input_names() const {
   return state_->layout.input_names;

@@ -48,6 +48,8 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const std::string& path() const override;
   [[nodiscard]] const DatasetShape& shape() const override;
   [[nodiscard]] const std::vector<std::int64_t>& grid() const override;
+  [[nodiscard]] const GridAxes& axes() const override;
+  [[nodiscard]] LevelStep level_step() const override;
   /// Names of channels: "u", with several levels "u(t-1)", "u(t)", with an axis "channel" "u[0]", "u[1]".
   [[nodiscard]] const std::vector<std::string>& input_names() const override;
   [[nodiscard]] const std::vector<std::string>& target_names() const override;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
 namespace mylos {
@@ -48,24 +50,68 @@ void read_scale(const hdf5::File& file, const std::string& scale, const SlicedAx
   axis.attributes = without(attributes, storage_attributes, linking_attributes);
 }
 
+/// Returns an axis with the coordinates that the scale states; with none where it is missing, empty or
+/// unreadable: a NetCDF dimension without coordinates holds nothing.
+AxisCoordinates axis_of(const hdf5::File& file, const std::string& scale, const SlicedAxis& of) {
+  AxisCoordinates axis{.axis = of.name, .extent = of.count};
+  try {
+    if (!scale.empty()) read_scale(file, scale, of, axis);
+  } catch (const Error& error) {
+    if (error.id() == errors::cannot_read) throw;
+    axis = {.axis = of.name, .extent = of.count};
+  }
+  return axis;
+}
+
 }  // namespace
+
+std::string units_of(const AxisCoordinates& axis) {
+  for (const hdf5::Attribute& attribute : axis.attributes)
+    if (attribute.name == "units") return attribute.text;
+  return "";
+}
+
+AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array) {
+  for (std::size_t i = 0; i < array.axes().size(); ++i) {
+    const SlicedAxis& axis = array.axes()[i];
+    if (axis.role == AxisRole::level && axis.name == time_axis)
+      return axis_of(file, array.array().scales()[i], axis);
+  }
+  return {};
+}
+
+GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays,
+                      const std::vector<std::string>& grid) {
+  GridAxes axes;
+  for (const std::string& name : grid) axes.push_back({.name = name});
+  std::set<std::string> read;  // most arrays of a file share their scales
+  for (const OpenArray& array : arrays) {
+    const std::vector<std::string> scales = array.array().scales();
+    for (std::size_t i = 0; i < array.axes().size(); ++i) {
+      const SlicedAxis& of = array.axes()[i];
+      if (of.role != AxisRole::grid || scales[i].empty() || !read.insert(scales[i]).second) continue;
+      const AxisCoordinates found = axis_of(file, scales[i], of);
+      const GridAxis given{of.name, units_of(found), found.values};
+      GridAxis& axis = axes[of.grid];
+      if (axis.values.empty()) axis = given;
+      if (is_reversed(axis, given)) {
+        fail_input(
+            errors::data_mismatch,
+            "{}: the axis {} of array {} runs in the other direction than that of the arrays before it",
+            file.path(), of.name, array.array().path());
+      }
+    }
+  }
+  return axes;
+}
 
 ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array) {
   ArrayCoordinates result{.path = array.array().path(),
                           .facts = array.array().facts(),
                           .attributes = without(array.attributes(), storage_attributes, linking_attributes)};
   const std::vector<std::string> scales = array.array().scales();
-  for (std::size_t i = 0; i < array.axes().size(); ++i) {
-    const SlicedAxis& of = array.axes()[i];
-    AxisCoordinates axis{.axis = of.name, .extent = of.count};
-    try {
-      if (!scales[i].empty()) read_scale(file, scales[i], of, axis);
-    } catch (const Error& error) {
-      if (error.id() == errors::cannot_read) throw;
-      axis = {.axis = of.name, .extent = of.count};  // a NetCDF dimension without coordinates holds nothing
-    }
-    result.axes.push_back(std::move(axis));
-  }
+  for (std::size_t i = 0; i < array.axes().size(); ++i)
+    result.axes.push_back(axis_of(file, scales[i], array.axes()[i]));
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/data/arrays/open_array.hpp"
+#include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 
 namespace mylos {
@@ -20,12 +21,24 @@ struct AxisCoordinates {
   std::vector<hdf5::Attribute> attributes = {};  // of the coordinates: units, calendar, ...
 };
 
+/// Returns the units of the coordinates; "" if they state none.
+[[nodiscard]] std::string units_of(const AxisCoordinates& axis);
+
 struct ArrayCoordinates {
   std::string path;
   hdf5::ArrayFacts facts;
   std::vector<AxisCoordinates> axes = {};        // in the file's order
   std::vector<hdf5::Attribute> attributes = {};  // of the array, without those that say how values are stored
 };
+
+/// Reads the axes of the grid, named `grid` in the order of points, with the coordinates of the first array
+/// that states them. Throws Error (data_mismatch) if another array of the file has them in reverse order:
+/// others, such as those of a staggered grid, are its own matter.
+[[nodiscard]] GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays,
+                                    const std::vector<std::string>& grid);
+
+/// Reads the axis along which windows lie, with its coordinates if it is that of time.
+[[nodiscard]] AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array);
 
 /// Reads the coordinates of an array. Axes whose scales are missing, empty or unreadable have none.
 [[nodiscard]] ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array);

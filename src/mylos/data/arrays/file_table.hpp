@@ -44,6 +44,7 @@ class FileTable {
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(paths_.size()); }
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<std::string>& arrays() const { return arrays_; }
+  [[nodiscard]] const std::vector<std::string>& grid() const { return grid_; }
   [[nodiscard]] const FileStamp& stamp(std::int64_t file) const {
     return stamps_[static_cast<std::size_t>(file)];
   }

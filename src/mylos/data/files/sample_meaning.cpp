@@ -46,13 +46,16 @@ PartMemory name_memory(const SampleMeaning& meaning) {
   std::size_t bytes = 0;
   for (const auto* names : {&meaning.class_names, &meaning.input_names, &meaning.target_names})
     for (const std::string& name : *names) bytes += sizeof(std::string) + name.capacity() + 1;
-  return {{"names of classes and columns", 2 * bytes, false}};
+  for (const GridAxis& axis : meaning.axes) bytes += sizeof axis + axis.values.size() * sizeof(double);
+  return {{"names of classes and columns, coordinates", 2 * bytes, false}};
 }
 
 SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_t>& deck_grid) {
   return {.data = train.path(),
           .grid = train.grid(),
           .deck_grid = deck_grid,
+          .axes = train.axes(),
+          .level_step = train.level_step(),
           .class_names = train.class_names(),
           .file = train.path(),
           .input_names = train.input_names(),
@@ -67,6 +70,8 @@ void require_same_meaning(const SampleMeaning& trained, const SampleStore& other
                other.path(), fmt::join(other.grid(), " x "), trained.data,
                fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
   }
+  require_same_axes(trained.axes, trained.data, other.axes(), other.path());
+  require_same_step(trained.level_step, trained.data, other.level_step(), other.path());
   const std::vector<std::string> names = other.class_names();
   for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
     if (names[i] == trained.class_names[i]) continue;
@@ -86,6 +91,8 @@ std::vector<std::string> match_columns(const SampleMeaning& trained, SampleStore
   if (other.task() == Task::regression)
     targets = order_of(trained.target_names, other.target_names(), "targets", trained, other.path(), notes);
   other.reorder(inputs, targets);
+  if (std::string note = note_on_unknown_axes(trained.axes, other.axes(), other.path()); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
 }
 

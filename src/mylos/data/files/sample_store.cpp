@@ -8,6 +8,11 @@
 
 namespace mylos {
 
+const GridAxes& SampleStore::axes() const {
+  static const GridAxes none;
+  return none;
+}
+
 const char* name_of_truth(Task task) {
   switch (task) {
     case Task::classification:

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/coordinates/grid_axes.hpp"
+#include "mylos/data/coordinates/level_step.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/files/statistics.hpp"
@@ -53,6 +55,12 @@ class SampleStore {
   [[nodiscard]] std::int64_t outputs() const { return shape().outputs; }
   /// Returns the grid of a sample: its extents, then its channels; empty if it is not known.
   [[nodiscard]] virtual const std::vector<std::int64_t>& grid() const = 0;
+
+  /// Returns the axes of the grid with their coordinates; empty if they are not known, or not to be compared.
+  [[nodiscard]] virtual const GridAxes& axes() const;
+
+  /// Returns how far apart the levels of arrays are in time, if that is known and to be compared.
+  [[nodiscard]] virtual LevelStep level_step() const { return {}; }
 
   /// Returns the names of the classes; empty if they are not known.
   [[nodiscard]] virtual std::vector<std::string> class_names() const { return {}; }

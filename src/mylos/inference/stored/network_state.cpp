@@ -21,6 +21,8 @@ constexpr const char* average_group = "/average";
 constexpr const char* range_group = "/input_range";
 constexpr const char* weights_path = "/loss/weights";
 constexpr const char* grid_path = "/samples/grid";
+constexpr const char* axes_path = "/samples/axes";
+constexpr const char* level_step_path = "/samples/level_step";
 
 constexpr std::pair<const char*, std::vector<std::string> SampleMeaning::*> names_by_path[] = {
     {"/samples/class_names", &SampleMeaning::class_names},
@@ -190,12 +192,20 @@ StoredData read_stored_data(const CheckpointReader& reader) {
 void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
                  const SampleMeaning& meaning) {
   if (!grid.empty()) state.add_text(grid_path, fmt::format("{}", fmt::join(grid, " ")));
+  if (!meaning.axes.empty()) state.add_text(axes_path, text_of_axes(meaning.axes));
+  if (meaning.level_step.is_known()) state.add_text(level_step_path, text_of_step(meaning.level_step));
   for (const auto& [path, names] : names_by_path)
     if (!(meaning.*names).empty()) state.add_text(path, text_of_names(meaning.*names));
 }
 
 SampleMeaning stored_samples(const CheckpointReader& reader) {
   SampleMeaning meaning{.grid = stored_grid(reader)};
+  if (reader.exists(axes_path))
+    meaning.axes = axes_of_text(reader.text(axes_path), fmt::format("{}: {}", reader.path(), axes_path));
+  if (reader.exists(level_step_path)) {
+    meaning.level_step =
+        step_of_text(reader.text(level_step_path), fmt::format("{}: {}", reader.path(), level_step_path));
+  }
   for (const auto& [path, names] : names_by_path)
     if (reader.exists(path)) meaning.*names = names_of_text(reader.text(path));
   return meaning;

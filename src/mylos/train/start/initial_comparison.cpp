@@ -41,6 +41,8 @@ void InitialWeights::compare_networks(const Options& options, const Places& plac
 
 GivenScalings InitialWeights::kept_scalings(const Options& options, const SampleMeaning& here,
                                             const Places& places) {
+  require_same_directions(scaling_.samples.axes, fmt::format("the training data of {}", file_.path()),
+                          here.axes, here.data);
   KeptScaling kept = kept_scaling(scaling_, options, here, taken_ends(options.model, taken_layers()), places);
   normalization_ = std::move(kept.line);
   return std::move(kept.given);

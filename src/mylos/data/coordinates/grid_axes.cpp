@@ -1,0 +1,189 @@
+#include "mylos/data/coordinates/grid_axes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/samples.hpp"
+#include "mylos/base/errors/text.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr double full_circle = 360;  // degrees
+/// Of the distance between points: files round coordinates to float, or compute them in another order.
+constexpr double tolerance_of_spacing = 1e-3;
+
+/// The spellings of degrees that the CF conventions allow (sections 4.1 and 4.2).
+constexpr std::string_view degrees_north[] = {"degrees_north", "degree_north", "degree_N",
+                                              "degrees_N",     "degreeN",      "degreesN"};
+constexpr std::string_view degrees_east[] = {"degrees_east", "degree_east", "degree_E",
+                                             "degrees_E",    "degreeE",     "degreesE"};
+
+bool is_one_of(std::string_view units, const auto& spellings) {
+  return std::find(std::begin(spellings), std::end(spellings), units) != std::end(spellings);
+}
+
+bool is_longitude(const GridAxis& axis) {
+  return is_one_of(axis.units, degrees_east);
+}
+
+bool same_units(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == b) return true;
+  return (is_one_of(a, degrees_north) && is_one_of(b, degrees_north)) ||
+         (is_one_of(a, degrees_east) && is_one_of(b, degrees_east));
+}
+
+double tolerance_of(const std::vector<double>& values) {
+  double spacing = std::abs(values.front());  // of a single point
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double distance = std::abs(values[i] - values[i - 1]);
+    spacing = i == 1 ? distance : std::min(spacing, distance);
+  }
+  return tolerance_of_spacing * spacing;
+}
+
+double distance_of(double a, double b, bool wraps) {
+  return std::abs(wraps ? std::remainder(a - b, full_circle) : a - b);
+}
+
+/// Returns the first point whose coordinates differ.
+std::optional<std::size_t> first_difference(const GridAxis& expected, const GridAxis& given) {
+  const bool wraps = is_longitude(expected) || is_longitude(given);
+  const double tolerance = tolerance_of(expected.values);
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    const bool both_missing = std::isnan(expected.values[i]) && std::isnan(given.values[i]);
+    if (!both_missing && !(distance_of(expected.values[i], given.values[i], wraps) <= tolerance)) return i;
+  }
+  return std::nullopt;
+}
+
+/// By its first two points: longitudes may begin anew in the middle.
+bool ascends(const GridAxis& axis) {
+  const double step = axis.values[1] - axis.values[0];
+  return (is_longitude(axis) ? std::remainder(step, full_circle) : step) > 0;
+}
+
+std::string span_of(const GridAxis& axis) {
+  return fmt::format("{} to {}", axis.values.front(), axis.values.back());
+}
+
+constexpr const char* cure =
+    "reorder the file, or train with data.arrays.coordinates = \"ignore\" if coordinates mean nothing here";
+
+void require_same_direction(const GridAxis& expected, const std::string& source, const GridAxis& given,
+                            const std::string& path) {
+  const std::string axis = printable(expected.name);
+  if (!same_units(expected.units, given.units)) {
+    fail_input(errors::data_mismatch, "{}: the axis {} is in \"{}\", in {} in \"{}\"; {}", path, axis,
+               printable(given.units), source, printable(expected.units), cure);
+  }
+  if (expected.values.size() < 2 || given.values.size() < 2 || ascends(expected) == ascends(given)) return;
+  fail_input(errors::data_mismatch, "{}: the axis {} runs from {}, in {} from {}: the other way round; {}",
+             path, axis, span_of(given), source, span_of(expected), cure);
+}
+
+void require_same_axis(const GridAxis& expected, const std::string& source, const GridAxis& given,
+                       const std::string& path) {
+  require_same_direction(expected, source, given, path);
+  if (expected.values.size() != given.values.size()) return;
+  const std::optional<std::size_t> point = first_difference(expected, given);
+  if (!point) return;
+  fail_input(errors::data_mismatch, "{}: point {} (counted from 0) of the axis {} is at {}, in {} at {}; {}",
+             path, *point, printable(expected.name), given.values[*point], source, expected.values[*point],
+             cure);
+}
+
+/// Calls compare() for the axes whose coordinates both state.
+template <class Compare>
+void for_known_axes(const GridAxes& expected, const GridAxes& axes, const Compare& compare) {
+  for (std::size_t i = 0; i < std::min(expected.size(), axes.size()); ++i)
+    if (!expected[i].values.empty() && !axes[i].values.empty()) compare(expected[i], axes[i]);
+}
+
+/// Takes the text up to a separator, and the separator.
+std::string_view taken(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+/// Texts of files may have any characters.
+std::string without_separators(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char letter) { return letter == '\t' || letter == '\n'; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+bool is_reversed(const GridAxis& axis, const GridAxis& other) {
+  if (axis.values.size() < 2 || axis.values.size() != other.values.size()) return false;
+  GridAxis reversed = other;
+  std::reverse(reversed.values.begin(), reversed.values.end());
+  return !first_difference(axis, reversed);
+}
+
+void require_same_axes(const GridAxes& expected, const std::string& source, const GridAxes& axes,
+                       const std::string& path) {
+  for_known_axes(expected, axes, [&](const GridAxis& expected_axis, const GridAxis& axis) {
+    require_same_axis(expected_axis, source, axis, path);
+  });
+}
+
+void require_same_directions(const GridAxes& expected, const std::string& source, const GridAxes& axes,
+                             const std::string& path) {
+  for_known_axes(expected, axes, [&](const GridAxis& expected_axis, const GridAxis& axis) {
+    require_same_direction(expected_axis, source, axis, path);
+  });
+}
+
+std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes, const std::string& path) {
+  std::string names;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const bool is_known = i < axes.size() && !axes[i].values.empty();
+    if (expected[i].values.empty() || is_known) continue;
+    names += (names.empty() ? "" : ", ") + printable(expected[i].name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("{}: states no coordinates of {}; those of the training data are assumed", path, names);
+}
+
+std::string text_of_axes(const GridAxes& axes) {
+  std::string text;
+  for (const GridAxis& axis : axes) {
+    text += fmt::format("{}{}\t{}", text.empty() ? "" : "\n", without_separators(axis.name),
+                        without_separators(axis.units));
+    for (const double value : axis.values) text += fmt::format("\t{}", value);
+  }
+  return text;
+}
+
+GridAxes axes_of_text(std::string_view text, const std::string& where) {
+  GridAxes axes;
+  while (!text.empty()) {
+    std::string_view line = taken(text, '\n');
+    GridAxis axis;
+    axis.name = taken(line, '\t');
+    axis.units = taken(line, '\t');
+    while (!line.empty()) {
+      const std::string_view number = taken(line, '\t');
+      double value = 0;
+      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+      if (error != std::errc() || end != number.data() + number.size())
+        fail_input(errors::damaged, "{} has \"{}\" as a coordinate of {}, expected a number", where,
+                   printable(std::string(number)), printable(axis.name));
+      axis.values.push_back(value);
+    }
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+}  // namespace mylos

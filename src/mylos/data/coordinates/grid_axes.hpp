@@ -1,0 +1,46 @@
+// GridAxis: where the points of a grid lie along one of its axes, as files state it, and the comparison of
+// such axes where files meet: those of a run with each other, and other data with those of the training.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mylos {
+
+struct GridAxis {
+  std::string name;                 // as the deck names the axis: "lat"
+  std::string units = {};           // "degrees_north"; empty: not stated
+  std::vector<double> values = {};  // the coordinate of each point; empty: not stated
+  bool operator==(const GridAxis&) const = default;
+};
+
+/// The axes of a grid, in the order of its points. Empty: nothing is known of them.
+using GridAxes = std::vector<GridAxis>;
+
+/// Throws Error (data_mismatch), beginning with `path`, if an axis has other coordinates than in `expected`,
+/// the axes of `source`, and both state them: the first that differs, another direction, or other units.
+/// Coordinates are equal within a thousandth of the spacing of points; those of longitudes also where they
+/// differ by full circles. Axes of another number of points must run in the same direction, in the same
+/// units.
+void require_same_axes(const GridAxes& expected, const std::string& source, const GridAxes& axes,
+                       const std::string& path);
+
+/// Throws Error (data_mismatch) in the same way for directions and units alone: for fields of other places.
+void require_same_directions(const GridAxes& expected, const std::string& source, const GridAxes& axes,
+                             const std::string& path);
+
+/// Returns a line for the user about axes whose coordinates are known of the training alone; "" if there are
+/// none.
+[[nodiscard]] std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes,
+                                               const std::string& path);
+
+/// Returns whether the coordinates of `other` are those of `axis` in reverse order.
+[[nodiscard]] bool is_reversed(const GridAxis& axis, const GridAxis& other);
+
+/// Returns one line for each axis: name, units and coordinates, separated by tabs. Doubles are exact.
+[[nodiscard]] std::string text_of_axes(const GridAxes& axes);
+/// Reads what text_of_axes() returned. Throws Error (damaged) with `where` if it is something else.
+[[nodiscard]] GridAxes axes_of_text(std::string_view text, const std::string& where);
+
+}  // namespace mylos

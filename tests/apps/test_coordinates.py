@@ -1,0 +1,181 @@
+"""Files whose coordinates differ in one way from those of the training: the same bits, or refused; none is computed with in silence.
+
+usage: test_coordinates.py MYLOS [--full]     --full: every change in every place
+"""
+import h5py
+import numpy
+
+from support.cases import run_cases
+from support.changed_checkpoints import replace_signed
+from support.decks import deck_text, layer
+
+LEVELS, LATITUDES, LONGITUDES = 6, 6, 8
+COORDINATES = {"time": 6.0 * numpy.arange(LEVELS), "lat": numpy.linspace(-75, 75, LATITUDES), "lon": 45.0 * numpy.arange(LONGITUDES)}
+UNITS = {"time": "hours since 2000-01-01", "lat": "degrees_north", "lon": "degrees_east"}
+DECK = deck_text(run=dict(name="maps", steps=2),
+                 data=dict(train="train.h5", batch=2, normalize="channel"),
+                 data__arrays=dict(inputs=["/u"], targets=["/u"], axes="time lat lon"),
+                 model=dict(type="chain", loss="mse"), layers=[layer("conv", kernel=3, outputs=1)])
+
+# What files state instead of COORDINATES and UNITS: {axis: values}, {axis: units}. None: the file states nothing.
+SAME = {
+    "nothing": ({}, {}),
+    "rounded": ({"lat": COORDINATES["lat"].astype("f4") + 1e-5}, {}),
+    "centred longitudes": ({"lon": (COORDINATES["lon"] + 180) % 360 - 180}, {}),
+    "another turn": ({"lon": COORDINATES["lon"] + 360}, {}),
+    "other words for degrees": ({}, {"lat": "degree_N", "lon": "degreesE"}),
+    "no units": ({}, {"lat": None, "lon": None, "time": None}),
+    "no latitudes": ({"lat": None}, {}),
+    "no times": ({"time": None}, {}),
+    "later": ({"time": COORDINATES["time"] + 1000}, {}),
+    "in days": ({"time": COORDINATES["time"] / 24}, {"time": "days since 1900-01-01"}),
+    "in seconds": ({"time": COORDINATES["time"] * 3600}, {"time": "seconds since 1970-01-01"}),
+}
+REFUSED = {
+    "from the north": ({"lat": COORDINATES["lat"][::-1]}, {}),
+    "from the east": ({"lon": COORDINATES["lon"][::-1]}, {}),
+    "another band": ({"lat": numpy.linspace(0, 75, LATITUDES)}, {}),
+    "half a cell further": ({"lon": COORDINATES["lon"] + 22.5}, {}),
+    "another first meridian": ({"lon": COORDINATES["lon"] - 180}, {}),
+    "one point elsewhere": ({"lat": COORDINATES["lat"] + 5 * (numpy.arange(LATITUDES) == 3)}, {}),
+    "in radians": ({"lat": numpy.radians(COORDINATES["lat"])}, {"lat": "radians"}),
+    "other units": ({}, {"lat": "m"}),
+    "hourly": ({"time": COORDINATES["time"] / 6}, {}),
+    "daily": ({"time": COORDINATES["time"]}, {"time": "days since 2000-01-01"}),
+    "a gap": ({"time": COORDINATES["time"] + 6 * (numpy.arange(LEVELS) > 2)}, {}),
+    "a level twice": ({"time": numpy.where(numpy.arange(LEVELS) > 2, COORDINATES["time"] - 6, COORDINATES["time"])}, {}),
+    "backwards": ({"time": COORDINATES["time"][::-1]}, {}),
+}
+
+
+def write(path, change=({}, {})):
+    values, units = change
+    with h5py.File(path, "w") as file:
+        file["u"] = numpy.random.default_rng(5).standard_normal((LEVELS, LATITUDES, LONGITUDES))
+        for i, axis in enumerate(COORDINATES):
+            coordinates = values.get(axis, COORDINATES[axis])
+            if coordinates is None:
+                continue
+            file[axis] = coordinates
+            if units.get(axis, UNITS[axis]) is not None:
+                file[axis].attrs["units"] = units.get(axis, UNITS[axis])
+            file[axis].make_scale(axis)
+            file["u"].dims[i].attach_scale(file[axis])
+
+
+class Places:
+    """Where another file meets those of the training. Each returns the command's arguments and the file of fields that it writes."""
+
+    @staticmethod
+    def training(number):
+        return ["train", "maps.toml", 'data.train=["train.h5", "other.h5"]', f"run.folder=both-{number}"], None
+
+    @staticmethod
+    def test(number):
+        return ["train", "maps.toml", "data.test=other.h5", "run.evaluate_every=1", f"run.folder=test-{number}"], None
+
+    @staticmethod
+    def predict(_):
+        return ["predict", "runs/maps", "other.h5", "predicted.h5"], "predicted.h5"
+
+    @staticmethod
+    def rollout(_):
+        return ["rollout", "runs/maps", "other.h5", "--steps", 2, "--out", "rolled.h5"], "rolled.h5"
+
+    @staticmethod
+    def truth(_):
+        return ["rollout", "runs/maps", "train.h5", "--steps", 2, "--truth", "other.h5", "--out", "rolled.h5"], "rolled.h5"
+
+    ALL = ("training", "test", "predict", "rollout", "truth")
+
+
+def fields_in(path):
+    with h5py.File(path) as file:
+        return file["u"][()]
+
+
+def pairs(changes, full):
+    """(change, place) of every change in every place, or of every second one in one place."""
+    for i, name in enumerate(changes if full else list(changes)[::2]):
+        for place in Places.ALL if full else [Places.ALL[i % len(Places.ALL)]]:
+            yield name, place
+
+
+def check_same(command, full):
+    expected = {}
+    for name, place in [("nothing", each) for each in Places.ALL] + list(pairs(SAME, full)):
+        write(command.folder / "other.h5", SAME[name])
+        arguments, fields = getattr(Places, place)(f"same-{name}".replace(" ", "-"))
+        if name == "nothing" and place in expected:
+            continue
+        command.must(*arguments)
+        expected.setdefault(place, None)
+        if fields is not None:
+            found = fields_in(command.folder / fields)
+            first = found if expected[place] is None else expected[place]
+            expected[place] = first
+            assert numpy.array_equal(found, first), (name, place)
+
+
+def check_refused(command, full):
+    for name, place in pairs(REFUSED, full):
+        write(command.folder / "other.h5", REFUSED[name])
+        arguments, fields = getattr(Places, place)(f"refused-{name}".replace(" ", "-"))
+        for path in filter(None, [fields]):
+            (command.folder / path).unlink(missing_ok=True)
+        command.must_refuse(arguments, "data-mismatch", "other.h5")
+        assert fields is None or not (command.folder / fields).exists(), (name, place)
+
+
+def check_ignored(command):
+    """A network that was told to ignore coordinates and times knows none."""
+    command.must("train", "maps.toml", "run.folder=runs/free", "data.arrays.coordinates=ignore", "data.arrays.gaps=ignore")
+    write(command.folder / "other.h5")
+    command.must("predict", "runs/free", "other.h5", "plain.h5")
+    for name, change in REFUSED.items():
+        if name not in ("from the north", "a gap", "hourly"):
+            continue
+        write(command.folder / "other.h5", change)
+        command.must("predict", "runs/free", "other.h5", "other-predicted.h5")
+        assert numpy.array_equal(fields_in(command.folder / "plain.h5"), fields_in(command.folder / "other-predicted.h5")), name
+
+
+def check_initial_weights(command):
+    """Fine-tuning may leave the region, but not turn it over."""
+    weights = next((command.folder / "runs/maps/checkpoints").glob("step-*.h5"))
+    start = ["train", "maps.toml", "data.train=other.h5", f"run.initial={weights}"]
+    write(command.folder / "other.h5", REFUSED["another band"])
+    command.must(*start, "run.folder=runs/band")
+    write(command.folder / "other.h5", REFUSED["from the north"])
+    command.must_refuse([*start, "run.folder=runs/turned"], "data-mismatch", "other.h5", "lat")
+
+
+def check_stored(command):
+    """The checkpoint, and a model of it, say where points lie; h5py reads it."""
+    command.must("export", "runs/maps", "maps.h5")
+    for path in (next((command.folder / "runs/maps/checkpoints").glob("step-*.h5")), command.folder / "maps.h5"):
+        with h5py.File(path) as file:
+            axes = [line.split("\t") for line in file["samples/axes"][()].decode().split("\n")]
+            assert file["samples/level_step"][()].decode() == "6 hours"
+        assert [axis[:2] for axis in axes] == [[name, UNITS[name]] for name in ("lat", "lon")]
+        for axis in axes:
+            assert numpy.array_equal([float(value) for value in axis[2:]], COORDINATES[axis[0]])
+
+
+def check_bad_checkpoints(command):
+    """Texts of a stranger's file are read with care."""
+    weights = next((command.folder / "runs/maps/checkpoints").glob("step-*.h5"))
+    write(command.folder / "other.h5")
+    for name, text in (("axes", b"lat\tm\tseven"), ("level_step", b"-6 hours")):
+        replace_signed(weights, command.folder / "bad.h5", {f"samples/{name}": numpy.bytes_(text)})
+        command.must_refuse(["predict", "bad.h5", "other.h5", "never.h5"], "damaged", f"/samples/{name}")
+
+
+def prepare(command):
+    command.write("maps.toml", DECK)
+    write(command.folder / "train.h5")
+    command.must("train", "maps.toml")
+
+
+if __name__ == "__main__":
+    run_cases(prepare, check_same, check_refused, check_ignored, check_initial_weights, check_stored, check_bad_checkpoints)

@@ -1,0 +1,113 @@
+// Coordinates of arrays in files: those of the grid and of time.
+#include <gtest/gtest.h>
+
+#include "data/arrays/array_builders.hpp"
+#include "mylos/base/errors/samples.hpp"
+#include "mylos/data/files/sample_meaning.hpp"
+#include "support/said.hpp"
+
+namespace mylos::array_coordinates_test {
+
+using namespace testing_support;
+using test::cause_of;
+
+/// Two arrays [time, lat] of 6 levels with scales; `more` changes what they hold.
+std::string write(const std::string& path, const std::string& time, const std::string& lat,
+                  const std::string& more = "") {
+  return write_arrays(path,
+                      "f['u'] = code(6, 4); f['v'] = code(6, 4)\n"
+                      "f['time'] = n.array(" +
+                          time + ", float); f['lat'] = n.array(" + lat +
+                          ", float)\n"
+                          "f['time'].attrs['units'] = 'hours since 2000-01-01'\n"
+                          "f['lat'].attrs['units'] = 'degrees_north'\n"
+                          "for s in 'time', 'lat': f[s].make_scale(s)\n"
+                          "for a in 'u', 'v':\n"
+                          "  for i, s in enumerate(['time', 'lat']): f[a].dims[i].attach_scale(f[s])\n" +
+                          more);
+}
+
+constexpr const char* hours = "[0, 6, 12, 18, 24, 30]";
+constexpr const char* north = "[-30, -10, 10, 30]";
+
+ArrayOptions both() {
+  ArrayOptions options = one_array("/u", {"time", "lat"});
+  options.inputs = {"/u", "/v"};
+  return options;
+}
+
+std::string refusal(const std::vector<std::string>& files, const ArrayOptions& options = both()) {
+  return cause_of([&] { static_cast<void>(open_array_store(files, options)); });
+}
+
+TEST(ArrayCoordinates, AreThoseOfTheFilesAfterSlicing) {
+  const TemporaryFolder folder;
+  ArrayOptions options = both();
+  options.slice = {{"lat", 1, std::nullopt, 2}, {"time", 1, std::nullopt, 2}};
+  const auto store = open_array_store({write(folder / "a.h5", hours, north)}, options);
+  EXPECT_EQ(store->axes(), (GridAxes{{"lat", "degrees_north", {-10, 30}}}));
+  EXPECT_EQ(store->level_step(), (LevelStep{12, "hours"}));
+}
+
+TEST(ArrayCoordinates, DifferBetweenFilesOnlyIfIgnored) {
+  const TemporaryFolder folder;
+  const std::string a = write(folder / "a.h5", hours, north);
+  const std::string b = write(folder / "b.h5", hours, "[30, 10, -10, -30]");
+  EXPECT_EQ(refusal({a, b}), name_of(errors::data_mismatch));
+  ArrayOptions options = both();
+  options.coordinates = FileCoordinates::ignore;
+  EXPECT_EQ(refusal({a, b}, options), "");
+  EXPECT_TRUE(open_array_store({a}, options)->axes().empty());
+  options = both();
+  options.points_are_samples = true;
+  EXPECT_EQ(refusal({a, b}, options), "") << "points do not know where they are";
+}
+
+TEST(ArrayCoordinates, OfArraysOfAFileMayBeStaggeredButNotReversed) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& values) {
+    return write(folder / "a.h5", hours, north,
+                 "f['lat_v'] = n.array(" + values +
+                     ", float); f['lat_v'].make_scale('lat_v')\n"
+                     "f['v'].dims[1].detach_scale(f['lat']); f['v'].dims[1].attach_scale(f['lat_v'])\n");
+  };
+  EXPECT_EQ(refusal({with("[-20, 0, 20, 40]")}), "");
+  EXPECT_EQ(refusal({with("[30, 10, -10, -30]")}), name_of(errors::data_mismatch));
+}
+
+TEST(ArrayCoordinates, OfTimeHaveNoGapsUnlessIgnored) {
+  const TemporaryFolder folder;
+  for (const char* times : {"[0, 6, 12, 24, 30, 36]", "[0, 6, 12, 12, 18, 24]", "[30, 24, 18, 12, 6, 0]",
+                            "[0, 6, 18, 12, 24, 30]", "[0, 6, 12, float('nan'), 24, 30]"}) {
+    const std::string file = write(folder / "a.h5", times, north);
+    EXPECT_EQ(refusal({file}), name_of(errors::data_mismatch)) << times;
+    ArrayOptions options = both();
+    options.gaps = TimeGaps::ignore;
+    EXPECT_EQ(refusal({file}, options), "") << times;
+  }
+  const std::string months = write(folder / "months.h5", "[15, 45, 74, 105, 135, 166]", north);
+  EXPECT_EQ(refusal({months}), "");
+}
+
+TEST(ArrayCoordinates, OfTimeHaveTheSameStepInAllFiles) {
+  const TemporaryFolder folder;
+  const std::string a = write(folder / "a.h5", hours, north);
+  const std::string later = write(folder / "later.h5", "[100, 106, 112, 118, 124, 130]", north);
+  const std::string hourly = write(folder / "hourly.h5", "[0, 1, 2, 3, 4, 5]", north);
+  EXPECT_EQ(refusal({a, later}), "");
+  EXPECT_EQ(refusal({a, hourly}), name_of(errors::data_mismatch));
+}
+
+TEST(ArrayCoordinates, OfOtherDataAreThoseOfTheTraining) {
+  const TemporaryFolder folder;
+  const auto train = open_array_store({write(folder / "a.h5", hours, north)}, both());
+  const auto refused = [&](const std::string& times, const std::string& latitudes) {
+    const auto other = open_array_store({write(folder / "b.h5", times, latitudes)}, both());
+    return cause_of([&] { require_same_shape(*train, *other); });
+  };
+  EXPECT_EQ(refused(hours, north), "");
+  EXPECT_EQ(refused(hours, "[-30, -10, 10, 31]"), name_of(errors::data_mismatch));
+  EXPECT_EQ(refused("[0, 1, 2, 3, 4, 5]", north), name_of(errors::data_mismatch));
+}
+
+}  // namespace mylos::array_coordinates_test

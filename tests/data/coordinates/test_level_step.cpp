@@ -1,0 +1,41 @@
+#include "mylos/data/coordinates/level_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/samples.hpp"
+#include "support/said.hpp"
+
+namespace mylos::level_step_test {
+
+using test::cause_of;
+
+bool same(const LevelStep& expected, const LevelStep& step) {
+  return cause_of([&] { require_same_step(expected, "a", step, "b"); }).empty();
+}
+
+TEST(LevelStep, IsComparedInUnitsOfTime) {
+  EXPECT_TRUE(same({6, "hours"}, {0.25, "days"}));
+  EXPECT_TRUE(same({6, "h"}, {21600, "s"}));
+  EXPECT_FALSE(same({6, "hours"}, {1, "hours"}));
+  EXPECT_FALSE(same({6, "hours"}, {6, "days"}));
+  EXPECT_TRUE(same({30, "days"}, {31, "days"})) << "months";
+  EXPECT_TRUE(same({0.5, "months"}, {0.5, "months"}));
+  EXPECT_FALSE(same({1, "months"}, {1, "days"}));
+  EXPECT_TRUE(same({1, "days"}, {1, ""})) << "one states no unit";
+  EXPECT_TRUE(same({}, {1, "days"}));
+  EXPECT_EQ(cause_of([] {
+              require_same_step({6, "h"}, "a", {1, "h"}, "b");
+            }),
+            name_of(errors::data_mismatch));
+}
+
+TEST(LevelStep, ReturnsExactlyFromItsText) {
+  for (const LevelStep& step : {LevelStep{1.0 / 3, "days"}, LevelStep{2, ""}, LevelStep{1, "model steps"}})
+    EXPECT_EQ(step_of_text(text_of_step(step), "here"), step);
+  for (const char* bad : {"", "h", "-1 h", "0 h", "nan h", "1h"})
+    EXPECT_EQ(cause_of([&] { static_cast<void>(step_of_text(bad, "here")); }), name_of(errors::damaged))
+        << bad;
+}
+
+}  // namespace mylos::level_step_test
