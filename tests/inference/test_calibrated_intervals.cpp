@@ -70,6 +70,17 @@ TEST(ConformalScores, OfAllRanksHaveTheQuantileOfTheSortedWhole) {
   }
 }
 
+TEST(ConformalScores, LeaveOutPointsOfWeightZero) {
+  RankGroup ranks(MPI_COMM_SELF, 60);
+  TargetShape shape{.points = 3, .channels = 2};
+  shape.weights = std::make_shared<const PointWeights>(PointWeights{"", {3}, {1.5f, 0, 1.5f}});
+  ConformalScores scores(ConformalScore::absolute, 2, 1);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  scores.add({.shape = shape, .errors = {1, -2, 100, infinity, -3, 0.5}, .deviations = {}});
+  EXPECT_EQ(scores.not_finite(ranks), 0);
+  EXPECT_EQ(scores.quantiles(ranks, 0.5), (std::vector<double>{3, 2}));
+}
+
 /// Those of the last rank, which all ranks hear of.
 TEST(ConformalScores, CountThoseThatAreNotFinite) {
   RankGroup ranks(MPI_COMM_WORLD, 60);

@@ -95,6 +95,26 @@ TEST(FieldErrors, AreThoseOfTheirDefinitions) {
   EXPECT_NEAR(field_energy(truth, 2), 25.0 / 3, 1e-12);
 }
 
+TEST(FieldErrors, WeighThePointsAsManyOfThemWould) {
+  const std::vector<float> truth{1, 1, 2, 3, 3, -1};
+  const std::vector<float> predicted{2, 2, 3, 6, 1, -2};
+  // The second point thrice, the third not at all: there, nothing matters.
+  const std::vector<float> many_truths{1, 1, 2, 3, 2, 3, 2, 3};
+  const std::vector<float> many_predicted{2, 2, 3, 6, 3, 6, 3, 6};
+  const std::vector<float> weights{0.5f, 1.5f, 0};
+  std::vector<float> broken = predicted;
+  broken[4] = std::numeric_limits<float>::quiet_NaN();
+  const FieldErrors expected = field_errors(many_predicted, many_truths, 2);
+  for (const auto& given : {predicted, broken}) {
+    const FieldErrors errors = field_errors(given, truth, 2, weights);
+    EXPECT_NEAR(errors.relative_l2, expected.relative_l2, 1e-12);
+    EXPECT_NEAR(errors.nrmse, expected.nrmse, 1e-12);
+    EXPECT_NEAR(errors.correlation, expected.correlation, 1e-12);
+    EXPECT_NEAR(field_energy(given, 2, weights), field_energy(many_predicted, 2), 1e-12);
+  }
+  EXPECT_TRUE(std::isnan(field_errors(broken, truth, 2).nrmse));
+}
+
 TEST(FieldErrors, LeaveOutWhatIsUndefinedAndSayWhatIsNotFinite) {
   const std::vector<float> truth{0, 1, 0, 2};
   const std::vector<float> predicted{5, 1, 6, 2};

@@ -54,6 +54,31 @@ TEST(UncertaintyMeasures, AreThoseOfUncertaintyToolbox) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(result.deviations->chosen[i].observed, chosen[i]);
 }
 
+TEST(UncertaintyMeasures, LeaveOutPointsOfWeightZero) {
+  const ConformalCalibration calibration{
+      .coverage = 0.5, .samples = 9, .split = "test", .score = ConformalScore::absolute, .quantiles = {2}};
+  const auto measures_of = [&](const TargetShape& shape, std::vector<double> errors) {
+    UncertaintyMeasures measures(true, calibration);
+    std::vector<double> deviations;
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      deviations.push_back(1 + 0.25 * static_cast<double>(i / 2));
+    measures.add({.shape = shape, .errors = std::move(errors), .deviations = std::move(deviations)});
+    return measures.result();
+  };
+  TargetShape masked{.points = 4, .has_deviations = true};
+  masked.weights = std::make_shared<const PointWeights>(PointWeights{"", {4}, {2, 0, 2, 0}});
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const UncertaintyResult found = measures_of(masked, {1, infinity, -1.5, 7});
+  UncertaintyMeasures expected(true, calibration);
+  expected.add(
+      {.shape = {.points = 2, .has_deviations = true}, .errors = {1, -1.5}, .deviations = {1, 1.25}});
+  EXPECT_EQ(found.not_finite, 0);
+  EXPECT_EQ(found.intervals->coverage.observed, 1);
+  EXPECT_EQ(found.intervals->mean_width, expected.result().intervals->mean_width);
+  EXPECT_EQ(found.deviations->crps, expected.result().deviations->crps);
+  EXPECT_EQ(found.deviations->sharpness, expected.result().deviations->sharpness);
+}
+
 /// All ranks: each adds some of the samples.
 TEST(UncertaintyMeasures, AreTheSameBitsForAnyOrderAndAnyRanks) {
   RankGroup ranks(MPI_COMM_WORLD, 60);

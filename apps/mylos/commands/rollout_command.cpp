@@ -21,6 +21,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
 #include "mylos/inference/rollout/map_orientation.hpp"
+#include "mylos/inference/stored/network_state.hpp"
 #include "mylos/inference/stored/other_grid.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
@@ -265,8 +266,10 @@ std::string describe_not_finite(const RolloutResult& result, const std::vector<s
 
 ExitCode rollout_command(const RolloutArguments& arguments) {
   std::shared_ptr<const StoredLevels> starts;
+  std::shared_ptr<const PointWeights> weights;
   const auto open = open_model(arguments.run, [&](const CheckpointReader& reader) {
     OpenedNetwork opened{read_stored_network(reader)};
+    weights = stored_point_weights(reader);
     run_on_all(reader.ranks(), [&] {
       check(opened.network, arguments);
       starts = open_starts(opened.network, arguments.start);
@@ -288,6 +291,7 @@ ExitCode rollout_command(const RolloutArguments& arguments) {
     const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
     request.members_at_once =
         std::clamp<std::int64_t>(open->model->samples() / rows_of_member, 1, data.trajectories->members());
+    if (weights != nullptr && weights->extents == layout.extents) request.weights = weights->values;
     require_memory(arguments.start, rollout_bytes(layout, request, data.trajectories->members()));
     rows.emplace(open->context(), network.training.normalizer);
     if (is_first) levels.emplace(arguments, network, data);
@@ -317,6 +321,8 @@ ExitCode rollout_command(const RolloutArguments& arguments) {
   output.line(fmt::format("{}: {} step{} of {} member{}{}", arguments.output, result.steps,
                           result.steps == 1 ? "" : "s", result.members, result.members == 1 ? "" : "s",
                           arguments.truth.empty() ? "" : ", compared with " + arguments.truth));
+  if (weights != nullptr && request.weights.empty())
+    output.line("all points count alike: the weights of the training are those of another grid");
   print_table(output, result, !arguments.truth.empty());
   if (!arguments.truth.empty()) output.line(describe_error(result));
   if (const std::string text = describe_not_finite(result, levels->members); !text.empty()) output.line(text);

@@ -21,11 +21,12 @@ Condition with_losses_of_numbers() {
 void add_weight_keys(Schema& schema) {
   Keys keys(
       schema, "data.weights",
-      "Weights of the grid's points in the loss and in the metrics relative_l2, relative_h1 and crps: cell "
-      "areas, weights by latitude, or a mask of 1 and 0, whose points of weight 0 do not count. The array "
-      "has one number for each point of the grid of the network's outputs, at least 0, in the grid's order "
-      "of axes or in the one that data.arrays.axes gives for it. The numbers are divided by their mean. "
-      "Checkpoints hold them, and a restart with others is refused.",
+      "Weights of the grid's points in the loss, in the metrics relative_l2, relative_h1, crps and rolloutN, "
+      "and in the errors of rollouts: cell areas, weights by latitude, or a mask of 1 and 0, whose points of "
+      "weight 0 do not count, in calibrations neither. The array has one number for each point of the grid "
+      "of the network's outputs, at least 0, in the grid's order of axes or in the one that "
+      "data.arrays.axes gives for it. The numbers are divided by their mean. Checkpoints hold them, and a "
+      "restart with others is refused.",
       [](auto& options) -> auto& { return options.data.weights; });
   keys.text("file", &WeightOptions::file, is_path, "path (1 to 4096 bytes, no control characters)",
             "HDF5 or NetCDF-4 file; it may be one of data.train. The path is relative to the working "

@@ -1,6 +1,5 @@
 #include "mylos/inference/rollout/field_errors.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,7 +20,23 @@ struct ChannelMean {
   }
 };
 
-/// Sums over the points of one channel.
+/// One channel of a field [points, channels], and the weights of its points.
+struct Channel {
+  std::size_t first = 0;
+  std::size_t step = 1;
+  std::span<const float> weights = {};  // empty: all are 1
+
+  /// Calls body(i, weight) for the elements of the points that count.
+  template <class Body>
+  void for_each(std::size_t size, const Body& body) const {
+    for (std::size_t i = first, point = 0; i < size; i += step, ++point) {
+      const double weight = weights.empty() ? 1.0 : static_cast<double>(weights[point]);
+      if (weight > 0) body(i, weight);
+    }
+  }
+};
+
+/// Weighted sums over the points of a channel.
 struct ChannelSums {
   double error = 0;      // (p - t)^2
   double truth = 0;      // t^2
@@ -29,19 +44,19 @@ struct ChannelSums {
   double predicted_mean = 0;
   double truth_mean = 0;
 
-  ChannelSums(std::span<const float> predicted_values, std::span<const float> truth_values, std::size_t first,
-              std::size_t step) {
+  ChannelSums(std::span<const float> predicted_values, std::span<const float> truth_values,
+              const Channel& channel) {
     double points = 0;
-    for (std::size_t i = first; i < truth_values.size(); i += step) {
+    channel.for_each(truth_values.size(), [&](std::size_t i, double weight) {
       const double p = predicted_values[i];
       const double t = truth_values[i];
-      error += (p - t) * (p - t);
-      truth += t * t;
-      predicted += p * p;
-      predicted_mean += p;
-      truth_mean += t;
-      points += 1;
-    }
+      error += weight * (p - t) * (p - t);
+      truth += weight * t * t;
+      predicted += weight * p * p;
+      predicted_mean += weight * p;
+      truth_mean += weight * t;
+      points += weight;
+    });
     predicted_mean /= points;
     truth_mean /= points;
   }
@@ -55,18 +70,18 @@ bool is_constant(double distances, double squares) {
 }
 
 /// Returns NaN if one of the channels is constant.
-double correlation_of(std::span<const float> predicted, std::span<const float> truth, std::size_t first,
-                      std::size_t step, const ChannelSums& sums) {
+double correlation_of(std::span<const float> predicted, std::span<const float> truth, const Channel& channel,
+                      const ChannelSums& sums) {
   double both = 0;
   double of_predicted = 0;
   double of_truth = 0;
-  for (std::size_t i = first; i < truth.size(); i += step) {
+  channel.for_each(truth.size(), [&](std::size_t i, double weight) {
     const double p = static_cast<double>(predicted[i]) - sums.predicted_mean;
     const double t = static_cast<double>(truth[i]) - sums.truth_mean;
-    both += p * t;
-    of_predicted += p * p;
-    of_truth += t * t;
-  }
+    both += weight * p * t;
+    of_predicted += weight * p * p;
+    of_truth += weight * t * t;
+  });
   if (is_constant(of_predicted, sums.predicted) || is_constant(of_truth, sums.truth))
     return std::numeric_limits<double>::quiet_NaN();
   return both / std::sqrt(of_predicted * of_truth);
@@ -75,33 +90,37 @@ double correlation_of(std::span<const float> predicted, std::span<const float> t
 }  // namespace
 
 FieldErrors field_errors(std::span<const float> predicted, std::span<const float> truth,
-                         std::int64_t channels) {
+                         std::int64_t channels, std::span<const float> weights) {
   constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-  if (!is_finite_field(predicted) || !is_finite_field(truth)) return {nothing, nothing, nothing};
   double error = 0;
   double square = 0;
   ChannelMean nrmse;
   ChannelMean correlation;
   const auto step = static_cast<std::size_t>(channels);
-  for (std::size_t channel = 0; channel < step; ++channel) {
-    const ChannelSums sums(predicted, truth, channel, step);
+  for (std::size_t first = 0; first < step; ++first) {
+    const Channel channel{first, step, weights};
+    const ChannelSums sums(predicted, truth, channel);
+    if (!std::isfinite(sums.predicted) || !std::isfinite(sums.truth)) return {nothing, nothing, nothing};
     error += sums.error;
     square += sums.truth;
     if (sums.truth > 0) nrmse.add(std::sqrt(sums.error / sums.truth));
-    const double found = correlation_of(predicted, truth, channel, step, sums);
+    const double found = correlation_of(predicted, truth, channel, sums);
     if (std::isfinite(found)) correlation.add(found);
   }
   return {square > 0 ? std::sqrt(error / square) : nothing, nrmse.value(), correlation.value()};
 }
 
-double field_energy(std::span<const float> field, std::int64_t channels) {
+double field_energy(std::span<const float> field, std::int64_t channels, std::span<const float> weights) {
   double sum = 0;
-  for (const float value : field) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum / (static_cast<double>(field.size()) / static_cast<double>(channels));
-}
-
-bool is_finite_field(std::span<const float> field) {
-  return std::all_of(field.begin(), field.end(), [](float value) { return std::isfinite(value); });
+  double points = 0;
+  const auto step = static_cast<std::size_t>(channels);
+  for (std::size_t first = 0; first < step; ++first) {
+    Channel{first, step, weights}.for_each(field.size(), [&](std::size_t i, double weight) {
+      sum += weight * static_cast<double>(field[i]) * static_cast<double>(field[i]);
+      points += weight;
+    });
+  }
+  return sum / (points / static_cast<double>(channels));
 }
 
 }  // namespace mylos

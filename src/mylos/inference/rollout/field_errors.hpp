@@ -7,6 +7,9 @@
 //   correlation   of p and t over the points of a channel (Pearson); the mean over channels
 //   energy        mean over points of the sum over channels of p^2
 //
+// Sums and means over points are weighted by the points' weights (data.weights). Values at points of weight 0
+// are of no importance, and need not be finite.
+//
 // Channels that are 0 everywhere in truth have no nRMSE, channels that are constant in either field, but for
 // the rounding of float32, no correlation; the means leave them out. A number without any such channel is
 // NaN, and so is each of these if a value of either field is not finite. Sums are in double, in the order of
@@ -24,13 +27,12 @@ struct FieldErrors {
   double correlation = 0;
 };
 
-/// `predicted` and `truth` are [points, channels].
+/// `predicted` and `truth` are [points, channels]. `weights`: of each point; empty: all are 1.
 [[nodiscard]] FieldErrors field_errors(std::span<const float> predicted, std::span<const float> truth,
-                                       std::int64_t channels);
+                                       std::int64_t channels, std::span<const float> weights = {});
 
 /// Returns the energy of a field [points, channels]; not finite if a value is not.
-[[nodiscard]] double field_energy(std::span<const float> field, std::int64_t channels);
-
-[[nodiscard]] bool is_finite_field(std::span<const float> field);
+[[nodiscard]] double field_energy(std::span<const float> field, std::int64_t channels,
+                                  std::span<const float> weights = {});
 
 }  // namespace mylos

@@ -38,7 +38,7 @@ class MemberRollouts {
       windows_.state(member, of(starts_, member));
       windows_.state(member, of(states_, member));
       start_energies_[static_cast<std::size_t>(member)] =
-          field_energy(of(starts_, member), data_.layout().outputs());
+          field_energy(of(starts_, member), data_.layout().outputs(), request_.weights);
     }
   }
 
@@ -53,13 +53,13 @@ class MemberRollouts {
   [[nodiscard]] MemberStep measure(std::int64_t member, std::int64_t step) {
     const std::int64_t channels = data_.layout().outputs();
     const std::span<const float> state = of(states_, member);
-    const double energy = field_energy(state, channels);
+    const double energy = field_energy(state, channels, request_.weights);
     const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
     MemberStep found{no_errors, no_errors, energy, drift, unknown};
     if (!read_truth(member, step)) return found;
-    found.network = field_errors(state, truth_, channels);
-    found.persistence = field_errors(of(starts_, member), truth_, channels);
-    found.truth_energy = field_energy(truth_, channels);
+    found.network = field_errors(state, truth_, channels, request_.weights);
+    found.persistence = field_errors(of(starts_, member), truth_, channels, request_.weights);
+    found.truth_energy = field_energy(truth_, channels, request_.weights);
     return found;
   }
 

@@ -27,6 +27,7 @@ void ConformalScores::add(const EvaluatedRows& rows) {
     for (std::size_t channel = 0; channel < channels; ++channel) {
       double largest = 0;
       for (std::size_t i = first + channel; i < first + row; i += channels) {
+        if (!rows.shape.counts(i - first)) continue;
         const double error = std::abs(rows.errors[i]);
         largest = larger(largest, score_ == ConformalScore::scaled ? error / rows.deviations[i] : error);
       }

@@ -19,7 +19,7 @@ class ConformalScores {
     return static_cast<std::size_t>(channels) * static_cast<std::size_t>(samples) * sizeof(double);
   }
 
-  /// Adds samples. The score of a field's channel is the largest of its points.
+  /// Adds samples. The score of a field's channel is the largest of its points that count.
   void add(const EvaluatedRows& rows);
 
   /// All ranks. Returns how many scores of all ranks are inf or NaN.

@@ -8,6 +8,7 @@ TargetShape target_shape(const Chain& chain) {
   TargetShape shape{.has_deviations = chain.has_deviations()};
   if (!chain.grids.empty() && chain.grids.back().points() > 1) shape.points = chain.grids.back().points();
   shape.channels = chain.outputs() / shape.points;
+  if (const std::optional<OutputField> field = chain.head->field()) shape.weights = field->weights;
   return shape;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,13 @@ struct TargetShape {
   std::int64_t points = 1;    // of a field
   std::int64_t channels = 1;  // targets of a sample, or channels of a field
   bool has_deviations = false;
+  std::shared_ptr<const PointWeights> weights = {};  // of the points in the loss; null: all are 1
 
   [[nodiscard]] std::int64_t row() const { return points * channels; }
+  /// Returns whether value `i` of a row counts: points of weight 0 are not learned.
+  [[nodiscard]] bool counts(std::size_t i) const {
+    return weights == nullptr || weights->values[i / static_cast<std::size_t>(channels)] > 0;
+  }
 };
 [[nodiscard]] TargetShape target_shape(const Chain& chain);
 

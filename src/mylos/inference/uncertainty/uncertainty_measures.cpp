@@ -34,12 +34,17 @@ void UncertaintyMeasures::add(const EvaluatedRows& rows) {
       return std::isfinite(rows.errors[i]) && (!has_deviations_ || std::isfinite(rows.deviations[i]));
     };
     std::int64_t wrong = 0;
-    for (std::size_t i = first; i < first + row; ++i) wrong += finite(i) ? 0 : 1;
+    std::int64_t counted = 0;
+    for (std::size_t i = first; i < first + row; ++i) {
+      if (!rows.shape.counts(i - first)) continue;
+      ++counted;
+      wrong += finite(i) ? 0 : 1;
+    }
     not_finite_ += wrong;
     if (wrong > 0) continue;  // there is no result then
-    values_ += rows.shape.row();
-    if (has_deviations_)
-      for (std::size_t i = first; i < first + row; ++i) add_deviation(rows.errors[i], rows.deviations[i]);
+    values_ += counted;
+    for (std::size_t i = first; has_deviations_ && i < first + row; ++i)
+      if (rows.shape.counts(i - first)) add_deviation(rows.errors[i], rows.deviations[i]);
     if (calibration_) add_intervals(rows, first);
   }
 }
@@ -67,6 +72,7 @@ void UncertaintyMeasures::add_intervals(const EvaluatedRows& rows, std::size_t f
   for (std::size_t channel = 0; channel < channels; ++channel) {
     bool holds = true;
     for (std::size_t i = channel; i < static_cast<std::size_t>(rows.shape.row()); i += channels) {
+      if (!rows.shape.counts(i)) continue;
       const double deviation = has_deviations_ ? rows.deviations[first + i] : 0;
       const double half = calibration_->half_width(channel, deviation);
       if (std::abs(rows.errors[first + i]) > half) holds = false;

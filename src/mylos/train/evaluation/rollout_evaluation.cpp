@@ -43,7 +43,10 @@ RolloutResult RolloutEvaluation::measure(const Quiesced& /*quiet*/, const Infere
   RankGroup& ranks = communicator.ranks();
   std::optional<RowInference> rows;
   run_on_all(ranks, [&] { rows.emplace(context, normalizer); });
-  return roll_out(*rows, ranks, *trajectories_, request(context.model.samples()));
+  RolloutRequest request = this->request(context.model.samples());
+  const std::optional<OutputField> field = context.model.chain().head->field();
+  if (field && field->weights) request.weights = field->weights->values;
+  return roll_out(*rows, ranks, *trajectories_, request);
 }
 
 std::vector<std::string> RolloutEvaluation::member_names() const {
