@@ -140,6 +140,14 @@ def check_ignored(command):
         assert numpy.array_equal(fields_in(command.folder / "plain.h5"), fields_in(command.folder / "other-predicted.h5")), name
 
 
+def check_breaks(command):
+    """Windows of one step lie on both sides of a gap; rollouts count levels and do not cross it."""
+    write(command.folder / "other.h5", REFUSED["a gap"])
+    command.must("train", "maps.toml", "data.train=other.h5", "data.arrays.gaps=break", "run.folder=runs/parts")
+    command.must("predict", "runs/parts", "other.h5", "parts.h5")
+    command.must_refuse(["rollout", "runs/parts", "other.h5", "--steps", 2, "--out", "never.h5"], "data-mismatch", "other.h5", "time")
+
+
 def check_initial_weights(command):
     """Fine-tuning may leave the region, but not turn it over."""
     weights = next((command.folder / "runs/maps/checkpoints").glob("step-*.h5"))
@@ -178,4 +186,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_same, check_refused, check_ignored, check_initial_weights, check_stored, check_bad_checkpoints)
+    run_cases(prepare, check_same, check_refused, check_ignored, check_breaks, check_initial_weights, check_stored, check_bad_checkpoints)

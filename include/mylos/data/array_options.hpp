@@ -51,9 +51,9 @@ enum class TargetsAre { state, difference };
 /// they are neither kept nor compared.
 enum class FileCoordinates { same, ignore };
 
-/// error: times of levels that are not a step apart are refused, and other steps than that of the training;
+/// Of times of levels that are not a step apart. error: they are refused; split: no window crosses them;
 /// ignore: times are neither read nor compared.
-enum class TimeGaps { error, ignore };
+enum class TimeGaps { error, split, ignore };
 
 /// [data.arrays]: which arrays of a file are inputs and targets, and what a sample is.
 struct ArrayOptions {

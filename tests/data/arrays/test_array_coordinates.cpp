@@ -89,6 +89,34 @@ TEST(ArrayCoordinates, OfTimeHaveNoGapsUnlessIgnored) {
   EXPECT_EQ(refusal({months}), "");
 }
 
+TEST(ArrayCoordinates, OfTimeBreakWindowsWhereTheyHaveGaps) {
+  const TemporaryFolder folder;
+  // Levels 0 to 2, 3 and 4 to 5 follow each other: windows of an input and a target begin at 0, 1 and 4.
+  const std::string file = write(folder / "a.h5", "[0, 6, 12, 24, 12, 18]", north);
+  ArrayOptions options = both();
+  options.gaps = TimeGaps::split;
+  const auto store = open_array_store({file, write(folder / "b.h5", hours, north)}, options);
+  ASSERT_EQ(store->samples(), 3 + 5);
+  const std::int64_t newest[] = {0, 1, 4, 0, 1};
+  for (std::int64_t sample = 0; sample < 5; ++sample) {
+    const std::int64_t level = newest[sample];
+    EXPECT_EQ(store->location_of(sample).newest, level) << sample;
+    EXPECT_EQ(inputs_of(*store, sample)[2], static_cast<float>(100 * level + 1)) << sample;
+    EXPECT_EQ(targets_of(*store, sample)[1], static_cast<float>(100 * (level + 1) + 1)) << sample;
+  }
+  // Level 3 is in no window: the values of u are those of five levels.
+  const auto first = open_array_store({file}, options);
+  const ColumnStatistics statistics = first->target_statistics({0, 3});
+  double sum = 0;
+  for (const int level : {0, 1, 2, 4, 5})
+    for (int point = 0; point < 4; ++point) sum += 100 * level + point;
+  EXPECT_NEAR(statistics.mean[0], sum / 20, 1e-9);
+  EXPECT_NEAR(first->target_statistics({2, 1}).mean[0], 450 + 1.5, 1e-9) << "of the last window alone";
+  EXPECT_EQ(first->target_statistics({0, 2}).maximum[0], 203);
+  options.history = 3;
+  EXPECT_EQ(refusal({file}, options), name_of(errors::too_little_data)) << "windows of four levels";
+}
+
 TEST(ArrayCoordinates, OfTimeHaveTheSameStepInAllFiles) {
   const TemporaryFolder folder;
   const std::string a = write(folder / "a.h5", hours, north);

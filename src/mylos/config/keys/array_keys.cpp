@@ -277,12 +277,13 @@ void add_array_keys(Schema& schema) {
               "scales). same: it is kept with the network, and other files with other coordinates, units or "
               "directions are refused: for training, tests, predictions, rollouts and initial weights. "
               "ignore: it is neither kept nor compared.");
-  keys.choice("gaps", &ArrayOptions::gaps,
-              Words<TimeGaps>{{"error", TimeGaps::error}, {"ignore", TimeGaps::ignore}},
-              "What the files state of the times of levels (the coordinates of the axis \"time\"). error: a "
-              "level that is missing, repeated or out of order is refused, and so are files whose levels are "
-              "further apart than those of the training, or nearer: windows count levels. ignore: times are "
-              "neither read nor compared.");
+  keys.choice(
+      "gaps", &ArrayOptions::gaps,
+      Words<TimeGaps>{{"error", TimeGaps::error}, {"break", TimeGaps::split}, {"ignore", TimeGaps::ignore}},
+      "What the files state of the times of levels (the coordinates of the axis \"time\"). error: a "
+      "level that is missing, repeated or out of order is refused: windows count levels. break: no window "
+      "contains such a step. Both refuse files whose levels are further apart than those of the "
+      "training, or nearer. ignore: times are neither read nor compared.");
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   keys.only_with({"targets", "axes", "constants", "history", "ahead", "every", "slice", "targets_are",

@@ -156,20 +156,21 @@ class ArrayStore::State {
       const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
-      coordinates.add(files, file, path, options);
+      const std::vector<LevelRun> runs = coordinates.add(files, file, path, options);
       for (std::size_t j = 0; j < file.arrays.size(); ++j)
         if (!file.arrays[j].is_exact_in_float())
           layout.exact_in_float[j] = false;  // each may be packed its own way
       const StoredExtents& extents = file.arrays.front().extents();
-      if (extents.levels < layout.span) {
-        fail_input(
-            errors::too_little_data,
-            "{}: {} has {} level{} along its time axis after slicing, a window needs {} (history {}, then {} "
-            "step{} of {})",
-            path, layout.arrays.front(), extents.levels, extents.levels == 1 ? "" : "s", layout.span,
-            options.history, layout.rollout.steps, layout.rollout.steps == 1 ? "" : "s", options.ahead);
+      windows.add_file(extents.trajectories, extents.levels, runs);
+      if (windows.windows_in(i) == 0) {
+        fail_input(errors::too_little_data,
+                   "{}: {} has {} level{} along its time axis after slicing{}, a window needs {} (history "
+                   "{}, then {} "
+                   "step{} of {})",
+                   path, layout.arrays.front(), extents.levels, extents.levels == 1 ? "" : "s",
+                   runs.size() > 1 ? " in parts between gaps" : "", layout.span, options.history,
+                   layout.rollout.steps, layout.rollout.steps == 1 ? "" : "s", options.ahead);
       }
-      windows.add_file(extents.trajectories, extents.levels);
       add_metadata(digest, path, file.arrays);
       const std::string stamp = fmt::format("{} {}\n", files.stamp(i).bytes, files.stamp(i).changed_ns);
       stamps.update(stamp.data(), stamp.size());
@@ -287,8 +288,7 @@ std::string ArrayStore::identity() const {
 
 std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
-  const auto index = static_cast<std::int64_t>(3 * sizeof(std::int64_t)) * state.windows.files();
-  return state.cache->memory_bytes() + state.files.memory_bytes() + index;
+  return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes();
 }
 
 std::int64_t ArrayStore::block_samples() const {

@@ -19,6 +19,7 @@ std::string text_of_options(const ArrayOptions& options) {
     };
     text += fmt::format(" {} {}:{}:{}", slice.axis, bound(slice.begin), bound(slice.end), slice.step);
   }
+  if (options.gaps == TimeGaps::split) text += " gaps break";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -25,43 +26,63 @@ std::string unit_of(const AxisCoordinates& time) {
 
 /// Returns the usual step, the median: months and years differ in length; an unknown one where the file
 /// states no times, or one level has no other.
-LevelStep level_step_of(const AxisCoordinates& time, const std::string& path) {
-  const std::vector<double>& times = time.values;
-  if (times.size() < 2) return {};
-  std::vector<double> steps(times.size() - 1);
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = times[i + 1] - times[i];
-  std::vector<double> sorted = steps;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  const LevelStep usual{*middle, unit_of(time)};
-  const auto irregular = std::find_if(steps.begin(), steps.end(), [&](double step) {
-    return !(step > 0 && step >= shortest_step * usual.length && step <= longest_step * usual.length);
-  });
-  if (irregular == steps.end()) return usual;
-  const auto level = static_cast<std::size_t>(irregular - steps.begin());
+LevelStep usual_step(const AxisCoordinates& time) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < time.values.size(); ++i) {
+    const double step = time.values[i] - time.values[i - 1];
+    if (std::isfinite(step)) steps.push_back(step);
+  }
+  if (steps.empty()) return {};
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return {*middle, unit_of(time)};
+}
+
+[[noreturn]] void refuse_step(const AxisCoordinates& time, std::size_t level, const LevelStep& usual,
+                              const std::string& path) {
   fail_input(
       errors::data_mismatch,
       "{}: {} is {} at level {} (counted from 0) and {} at the next, while levels are usually {} {} "
       "apart; a level is missing, repeated or out of order. Complete or sort the file, select a part with "
-      "data.arrays.slice, or set data.arrays.gaps = \"ignore\" if times mean nothing here",
-      path, printable(time.scale), times[level], level, times[level + 1], usual.length,
+      "data.arrays.slice, or set data.arrays.gaps: \"break\" leaves out the windows that cross it, "
+      "\"ignore\" is for times that mean nothing",
+      path, printable(time.scale), time.values[level], level, time.values[level + 1], usual.length,
       printable(usual.unit));
+}
+
+/// Returns the parts of the time axis between irregular steps.
+std::vector<LevelRun> runs_of(const AxisCoordinates& time, std::int64_t levels, const LevelStep& usual,
+                              TimeGaps gaps, const std::string& path) {
+  std::vector<LevelRun> runs{{0, levels}};
+  for (std::size_t level = 0; level + 1 < time.values.size(); ++level) {
+    const double step = time.values[level + 1] - time.values[level];
+    if (step > 0 && step >= shortest_step * usual.length && step <= longest_step * usual.length) continue;
+    if (gaps == TimeGaps::error || !usual.is_known()) refuse_step(time, level, usual, path);
+    const std::int64_t next = static_cast<std::int64_t>(level) + 1;
+    runs.back().count = next - runs.back().first;
+    runs.push_back({next, levels - next});
+  }
+  return runs;
 }
 
 }  // namespace
 
-void StoredCoordinates::add(const FileTable& files, const OpenArrayFile& file, const std::string& path,
-                            const ArrayOptions& options) {
+std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenArrayFile& file,
+                                             const std::string& path, const ArrayOptions& options) {
   const std::string& first = files.paths().front();
   if (options.coordinates == FileCoordinates::same && !options.points_are_samples) {
     GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
     if (axes.empty()) axes = own;
     require_same_axes(axes, first, own, path);
   }
-  if (options.gaps == TimeGaps::ignore) return;
-  const LevelStep own = level_step_of(time_axis_of(file.file, file.arrays.front()), path);
+  const std::int64_t levels = file.arrays.front().extents().levels;
+  if (options.gaps == TimeGaps::ignore) return {{0, levels}};
+  const AxisCoordinates time = time_axis_of(file.file, file.arrays.front());
+  const LevelStep own = usual_step(time);
+  std::vector<LevelRun> runs = runs_of(time, levels, own, options.gaps, path);
   if (!level_step.is_known()) level_step = own;
   require_same_step(level_step, first, own, path);
+  return runs;
 }
 
 }  // namespace mylos

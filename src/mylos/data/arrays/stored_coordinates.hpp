@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mylos/data/arrays/file_table.hpp"
+#include "mylos/data/arrays/window_index.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/data/coordinates/level_step.hpp"
 
@@ -18,10 +20,12 @@ struct StoredCoordinates {
   LevelStep level_step = {};
 
   /// Takes over those of the first file, and compares those of each further one. `path`: of the file, which
-  /// is open. Throws Error (data_mismatch) as require_same_axes() and require_same_step() do, and where time
-  /// does not increase, or a step is longer than one and a half of the usual one, or shorter than a half.
-  void add(const FileTable& files, const OpenArrayFile& file, const std::string& path,
-           const ArrayOptions& options);
+  /// is open. Returns the levels that follow each other in time, a run for each part of the file between two
+  /// irregular steps: where time does not increase, or by more than one and a half of the usual step, or less
+  /// than a half. Throws Error (data_mismatch) as require_same_axes() and require_same_step() do, and for
+  /// irregular steps that the options do not allow.
+  [[nodiscard]] std::vector<LevelRun> add(const FileTable& files, const OpenArrayFile& file,
+                                          const std::string& path, const ArrayOptions& options);
 };
 
 }  // namespace mylos

@@ -17,7 +17,7 @@
 namespace mylos {
 namespace {
 
-/// Windows [first, first + count) of one trajectory touch levels [begin, end); differences are taken from
+/// Windows of one trajectory that follow each other touch levels [begin, end); differences are taken from
 /// levels [newest, newest_end).
 struct TouchedLevels {
   std::int64_t begin = 0;
@@ -26,11 +26,10 @@ struct TouchedLevels {
   std::int64_t newest_end = 0;
 };
 
-TouchedLevels touched(const SampleLayout& layout, std::int64_t first, std::int64_t count) {
-  if (count <= 0) return {};
+/// `begin`: the first level of the first of `count` windows.
+TouchedLevels touched(const SampleLayout& layout, std::int64_t begin, std::int64_t count) {
   const RolloutLayout& rollout = layout.rollout;
-  const std::int64_t begin = first * layout.every;
-  const std::int64_t last = (first + count - 1) * layout.every;
+  const std::int64_t last = begin + (count - 1) * layout.every;
   return {begin, last + layout.span, begin + rollout.history - 1,
           last + rollout.history + (rollout.steps - 1) * rollout.ahead};
 }
@@ -76,7 +75,7 @@ class FileSums {
   void add(std::int64_t first, std::int64_t count) {
     if (count == 0) return;
     const SampleLayout& layout = data_.layout;
-    const std::int64_t each = data_.windows.windows_of(data_.windows.levels(file_));
+    const std::int64_t each = data_.windows.windows_of_trajectory(file_);
     for (std::size_t array = 0; array < layout.arrays.size(); ++array) {
       if (layout.is_constant(array)) {
         add_levels(array, 0, 0, 1);
@@ -85,9 +84,11 @@ class FileSums {
       for (std::int64_t trajectory = first / each; trajectory * each < first + count; ++trajectory) {
         const std::int64_t begin = std::max<std::int64_t>(0, first - trajectory * each);
         const std::int64_t end = std::min(each, first + count - trajectory * each);
-        const TouchedLevels levels = touched(layout, begin, end - begin);
-        add_levels(array, trajectory, levels.begin, levels.end);
-        add_differences(array, trajectory, levels);
+        data_.windows.for_runs(file_, begin, end - begin, [&](std::int64_t level, std::int64_t windows) {
+          const TouchedLevels levels = touched(layout, level, windows);
+          add_levels(array, trajectory, levels.begin, levels.end);
+          add_differences(array, trajectory, levels);
+        });
       }
     }
   }
@@ -96,19 +97,27 @@ class FileSums {
   void add_all(Xxh128& digest) {
     const SampleLayout& layout = data_.layout;
     const std::int64_t levels = data_.windows.levels(file_);
-    const TouchedLevels used = touched(layout, 0, data_.windows.windows_of(levels));
+    std::vector<TouchedLevels> used;
+    data_.windows.for_runs(
+        file_, 0, data_.windows.windows_of_trajectory(file_),
+        [&](std::int64_t level, std::int64_t windows) { used.push_back(touched(layout, level, windows)); });
+    const std::vector<TouchedLevels> of_constant{{0, 1, 0, 0}};
     for (std::size_t array = 0; array < layout.arrays.size(); ++array) {
       const bool constant = layout.is_constant(array);
       const std::int64_t trajectories = constant ? 1 : data_.windows.trajectories(file_);
       for (std::int64_t trajectory = 0; trajectory < trajectories; ++trajectory) {
-        const std::int64_t all = constant ? 1 : levels;
-        const std::int64_t end = constant ? 1 : used.end;
-        for_slabs(
-            array, trajectory, 0, all, [&](const std::byte* slab, std::int64_t first, std::int64_t count) {
-              digest.update(slab, static_cast<std::size_t>(count * data_.cache.plan(array).level_bytes()));
-              add_values(array, slab, std::min(count, end - first));
-            });
-        if (!constant) add_differences(array, trajectory, used);
+        const std::int64_t bytes = data_.cache.plan(array).level_bytes();
+        for_slabs(array, trajectory, 0, constant ? 1 : levels,
+                  [&](const std::byte* slab, std::int64_t first, std::int64_t count) {
+                    digest.update(slab, static_cast<std::size_t>(count * bytes));
+                    for (const TouchedLevels& part : constant ? of_constant : used) {
+                      const std::int64_t begin = std::max(first, part.begin);
+                      add_values(array, slab + (begin - first) * bytes,
+                                 std::min(first + count, part.end) - begin);
+                    }
+                  });
+        for (const TouchedLevels& part : used)
+          if (!constant) add_differences(array, trajectory, part);
       }
     }
   }

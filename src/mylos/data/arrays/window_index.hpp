@@ -2,19 +2,29 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace mylos {
+
+/// Levels [first, first + count) of a file, which follow each other in time.
+struct LevelRun {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
 
 class WindowIndex {
  public:
   /// Windows of `span` levels that begin `every` levels apart.
   WindowIndex(std::int64_t span, std::int64_t every) : span_(span), every_(every) {}
 
-  void add_file(std::int64_t trajectories, std::int64_t levels) {
-    files_.push_back({trajectories, levels});
-    first_.push_back(windows() + trajectories * windows_of(levels));
+  /// `runs`: of each trajectory; no window crosses from one to the next.
+  void add_file(std::int64_t trajectories, std::int64_t levels, std::vector<LevelRun> runs) {
+    files_.push_back({trajectories, levels, std::move(runs), 0});
+    for (const LevelRun& run : files_.back().runs) files_.back().windows += windows_of(run.count);
+    first_.push_back(windows() + trajectories * files_.back().windows);
   }
 
   struct Position {
@@ -27,8 +37,24 @@ class WindowIndex {
     const auto after = std::upper_bound(first_.begin(), first_.end(), window);
     const std::int64_t file = after - first_.begin() - 1;
     const std::int64_t within = window - first_window(file);
-    const std::int64_t each = windows_of(levels(file));
-    return {file, within / each, within % each * every_};
+    const std::int64_t each = windows_of_trajectory(file);
+    Position position{file, within / each, 0};
+    for_runs(file, within % each, 1, [&](std::int64_t level, std::int64_t) { position.level = level; });
+    return position;
+  }
+  /// Calls use(level, count) for the windows [first, first + count) of a trajectory, run by run: `count`
+  /// windows, of which the first begins at `level`.
+  template <class Use>
+  void for_runs(std::int64_t file, std::int64_t first, std::int64_t count, const Use& use) const {
+    std::int64_t before = 0;  // windows of the runs so far
+    for (const LevelRun& run : files_[at(file)].runs) {
+      const std::int64_t of_run = windows_of(run.count);
+      const std::int64_t begin = std::max(first - before, std::int64_t{0});
+      const std::int64_t end = std::min(first + count - before, of_run);
+      if (end > begin) use(run.first + begin * every_, end - begin);
+      before += of_run;
+      if (before >= first + count) return;
+    }
   }
   [[nodiscard]] std::int64_t first_window(std::int64_t file) const { return first_[at(file)]; }
   [[nodiscard]] std::int64_t windows_in(std::int64_t file) const {
@@ -39,16 +65,25 @@ class WindowIndex {
   [[nodiscard]] std::int64_t files() const { return static_cast<std::int64_t>(files_.size()); }
   [[nodiscard]] std::int64_t span() const { return span_; }
   [[nodiscard]] std::int64_t every() const { return every_; }
-  /// Returns the windows of a trajectory with this number of levels.
-  [[nodiscard]] std::int64_t windows_of(std::int64_t levels) const {
-    return levels < span_ ? 0 : (levels - span_) / every_ + 1;
+  [[nodiscard]] std::int64_t windows_of_trajectory(std::int64_t file) const {
+    return files_[at(file)].windows;
+  }
+  [[nodiscard]] std::int64_t memory_bytes() const {
+    std::size_t bytes = first_.size() * sizeof(std::int64_t) + files_.size() * sizeof(File);
+    for (const File& file : files_) bytes += file.runs.size() * sizeof(LevelRun);
+    return static_cast<std::int64_t>(bytes);
   }
 
  private:
   struct File {
     std::int64_t trajectories;
     std::int64_t levels;
+    std::vector<LevelRun> runs;
+    std::int64_t windows;  // of a trajectory
   };
+  [[nodiscard]] std::int64_t windows_of(std::int64_t levels) const {
+    return levels < span_ ? 0 : (levels - span_) / every_ + 1;
+  }
   static std::size_t at(std::int64_t file) { return static_cast<std::size_t>(file); }
 
   std::int64_t span_;

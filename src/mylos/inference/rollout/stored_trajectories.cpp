@@ -27,6 +27,7 @@ ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inpu
   options.targets_are = TargetsAre::state;
   options.points_are_samples = false;
   options.statistics.clear();
+  if (options.gaps == TimeGaps::split) options.gaps = TimeGaps::error;  // steps count levels
   const auto used = [&](const ArrayAxes& axes) {
     return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
            std::ranges::find(options.constants, axes.array) != options.constants.end();
