@@ -92,9 +92,9 @@ struct ListRules {
 /// Lists of `element`. Descriptions of elements that do not fit name their place in a list of numbers.
 template <class T>
 [[nodiscard]] ValueType<std::vector<T>> list_type(ValueType<T> element, ListRules rules) {
-  constexpr bool is_numbered = std::is_arithmetic_v<T>;
   ValueType<std::vector<T>> type{rules.text, rules.article, {}, {}, {}};
   type.read = [read = std::move(element.read), rules](std::vector<T>& target, const Value& value) -> Found {
+    constexpr bool is_numbered = std::is_arithmetic_v<T>;
     const auto* list = std::get_if<Value::List>(&value.held);
     if (list == nullptr) return describe(value);
     if (list->size() < rules.min || list->size() > rules.max)
