@@ -33,6 +33,7 @@ ALSO_READ = {
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
     "format": ("include", "src", "apps", "tests", "perf"), "links": ("docs", "README.md"),
     "perf.": ("perf", "tests/apps/support"), "reacting.": ("apps/reacting",),
+    "app.flame": ("apps/flame",), "app.columns": ("apps/columns",),
 }
 EVERYTHING_READS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "src/CMakeLists.txt", "tests/CMakeLists.txt", "tests/support")
 
