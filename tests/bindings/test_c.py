@@ -34,6 +34,8 @@ def threads(mylos, compilers, folder):
     model, rows = train_closure(mylos, folder, "fp32")
     program = compilers.c("threads.c", folder, flags=["-fopenmp"])
     run_silent([program, model, "inputs.bin", "fp32.bin", rows], folder)
+    program = compilers.c("races.c", folder, flags=["-pthread"])
+    run_silent([program, model, 8, 200], folder)
 
 
 def refusals(mylos, compilers, folder):
