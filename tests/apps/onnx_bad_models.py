@@ -65,6 +65,18 @@ def main(folder):
         proto.opset_import[0].version = 9
     refuse("opset", set_opset, "unknown-version", "opset 9", "11 to 24")
 
+    def set_newer_opset(proto):
+        proto.opset_import[0].version = 99
+    refuse("newer", set_newer_opset, "unknown-version", "opset 99")
+
+    def open_extent(proto):
+        proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "columns"
+    refuse("open", open_extent, "unsupported-feature", "'x'", "open")
+
+    def no_shape(proto):
+        proto.graph.input[0].type.tensor_type.ClearField("shape")
+    refuse("shapeless", no_shape, "unsupported-feature", "'x'", "no shape")
+
     def shape(*dims):
         def change(proto):
             proto.graph.initializer[0].ClearField("dims")

@@ -1,13 +1,16 @@
 """mylos convert NET.onnx NET.h5: networks of other programs compute in Mylos what ONNX Runtime and PyTorch compute, and what Mylos
 exports comes back.
 
-usage: test_onnx_import.py MYLOS [--full]
+usage: test_onnx_import.py MYLOS GPT_LOGITS [--full]
 
-Random models and decks: a sample, or with --full 300 of each. The environment variable MYLOS_ONNX_PYTHON names an interpreter that has
-onnx and onnxruntime, MYLOS_TORCH_PYTHON one that has PyTorch and its exporters; without the second its part is left out.
+Random models and decks: a sample, or with --full 300 of each. Files of real exporters: those of the folder exported_onnx, and what the
+exporters that are here write. The environment variable MYLOS_ONNX_PYTHON names an interpreter that has onnx and onnxruntime,
+MYLOS_TORCH_PYTHON one that has also PyTorch and onnxscript, MYLOS_KERAS_PYTHON one that has also Keras, TensorFlow and tf2onnx,
+MYLOS_SKLEARN_PYTHON one that has also skl2onnx; without one of the last three its part is left out.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,16 +20,20 @@ import numpy
 
 from onnx_decks import NETWORKS, write_deck
 from random_chains import draw
+from small_problem import gpt_deck, prepare_text
 from support.cases import run_cases, skip
 from support.command import environment
 from support.data_files import write_data
+from support.run_folders import last_checkpoint
 
 TOLERANCE = 1e-5  # of the largest output
 MODELS = pathlib.Path(__file__).with_name("onnx_models.py")
-TORCH_MODELS = pathlib.Path(__file__).with_name("onnx_torch_models.py")
-# What mylos export writes and mylos convert refuses, with a word of the message.
-NOT_READ = {"sure": "outputs", "sure-plain": "outputs", "sure-fields": "outputs", "finer": "", "operator": "", "operator-line": "",
-            "operator-solid": "", "waves": ""}
+# Files of exporters, for those who lack them: NAME.onnx, as the programs below write them, and their inputs and outputs.
+EXPORTED = pathlib.Path(__file__).with_name("exported_onnx")
+# What mylos export writes and mylos convert refuses.
+NOT_READ = {"finer", "operator", "operator-line", "operator-solid", "waves"}
+GPTS = {"gpt": dict(vocabulary=28), "padded": dict(vocabulary=40), "plain": dict(vocabulary=28, bias=False, heads=1),
+        "rotary": dict(vocabulary=28, positions="rotary", norm="rmsnorm", feed_forward="swiglu", bias=False, tied=False)}
 
 
 def interpreter(variable, modules):
@@ -42,23 +49,55 @@ def outputs_of(command, checkpoint, inputs):
         file["inputs"] = inputs
     command.must("predict", checkpoint, "samples.h5", "predicted.h5")
     with h5py.File(command.folder / "predicted.h5") as file:
-        name = next(name for name in ("outputs", "probabilities") if name in file)
-        return file[name][()].reshape(len(inputs), -1)
+        names = [name for name in ("outputs", "probabilities", "standard_deviation") if name in file]
+        return numpy.concatenate([file[name][()].reshape(len(inputs), -1) for name in names], 1)
 
 
-def compare_models(command, folder):
-    """Returns the number of models and the largest error, relative to the largest output."""
-    worst, models = 0.0, sorted((command.folder / folder).glob("*.onnx"))
+def logits_of(command, checkpoint, tokens, context):
+    """Samples are as long as the context: what follows the tokens does not change their logits."""
+    samples = numpy.zeros((len(tokens), context), "i4")
+    samples[:, :tokens.shape[1]] = tokens
+    (command.folder / "tokens.bin").write_bytes(samples.tobytes())
+    subprocess.run([GPT_LOGITS, checkpoint, "tokens.bin", "logits.bin"], cwd=command.folder, env=environment(), check=True)
+    logits = numpy.fromfile(command.folder / "logits.bin", numpy.float32)
+    return logits.reshape(*samples.shape, -1)[:, :tokens.shape[1]]
+
+
+def converted_outputs(command, inputs, is_of_tokens):
+    if not is_of_tokens:
+        return outputs_of(command, "net.h5", inputs)
+    context = int(re.search(r"^context = (\d+)$", command.text("net.toml"), re.MULTILINE)[1])
+    return logits_of(command, "net.h5", inputs.astype("i4"), context).reshape(len(inputs), -1)
+
+
+def compare_model(command, model, arrays, is_of_tokens=False):
+    """Returns the largest error, relative to the largest output."""
+    command.must("convert", model, "net.h5")
+    assert command.text("net.toml").startswith("# The network of "), command.text("net.toml")
+    found = converted_outputs(command, arrays["inputs"], is_of_tokens)
+    error = abs(found - arrays["outputs"]).max() / abs(arrays["outputs"]).max()
+    assert error <= TOLERANCE, f"{model.name}: {error:.2g} of the largest output\n{command.text('net.toml')}"
+    print(f"  {model.stem}: {error:.1e}", flush=True)
+    return error
+
+
+def require_refusal(command, model):
+    error_id, *parts = model.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    refused = command.must_refuse(["convert", model, "no.h5"], error_id, model.name, *parts)
+    print(f"  {model.stem}: refused, {refused.stderr.partition(model.name)[2][2:120]}", flush=True)
+
+
+def compare_models(command, folder, is_of_tokens=False):
+    """Returns the number of models. Those with a text are refused."""
+    models = sorted((command.folder / folder).glob("*.onnx"))
+    errors = []
     for model in models:
-        command.must("convert", model, "net.h5")
-        assert command.text("net.toml").startswith("# The network of "), command.text("net.toml")
-        arrays = numpy.load(model.with_suffix(".npz"))
-        found = outputs_of(command, "net.h5", arrays["inputs"])
-        error = abs(found - arrays["outputs"]).max() / abs(arrays["outputs"]).max()
-        assert error <= TOLERANCE, f"{model.name}: {error:.2g} of the largest output\n{command.text('net.toml')}"
-        worst = max(worst, error)
-    print(f"{len(models)} models of {folder}: at most {worst:.1e} of the largest output", flush=True)
-    return models
+        if model.with_suffix(".txt").exists():
+            require_refusal(command, model)
+        else:
+            errors.append(compare_model(command, model, numpy.load(model.with_suffix(".npz")), is_of_tokens))
+    print(f"{len(errors)} models of {folder}: at most {max(errors):.1e} of the largest output; {len(models) - len(errors)} refused", flush=True)
+    return len(models)
 
 
 def check_models(command, full):
@@ -66,16 +105,51 @@ def check_models(command, full):
         return
     (command.folder / "onnx").mkdir()
     subprocess.run([ONNX_PYTHON, MODELS, command.folder / "onnx", "1", "300" if full else "6"], check=True, env=environment())
-    assert len(compare_models(command, "onnx")) > 15
+    assert compare_models(command, "onnx") > 15
 
 
-def check_torch(command):
-    if TORCH_PYTHON is None:
-        print("no PyTorch here: its exporters were not compared")
+def check_exporters(command):
+    for name, (python, least) in EXPORTERS.items():
+        if python is None:
+            print(f"no exporter of {name} here: it was not compared")
+            continue
+        (command.folder / name).mkdir()
+        subprocess.run([python, MODELS.with_name(f"onnx_{name}_models.py"), command.folder / name], check=True, env=environment())
+        assert compare_models(command, name) >= least
+        if (command.folder / name / "tokens").exists():
+            assert compare_models(command, f"{name}/tokens", is_of_tokens=True) > 5
+
+
+def check_exported_files(command):
+    arrays = numpy.load(EXPORTED / "outputs.npz")
+    models = sorted(EXPORTED.glob("*.onnx"))
+    assert models
+    for model in models:
+        inputs, outputs = arrays[f"{model.stem}-inputs"], arrays[f"{model.stem}-outputs"]
+        compare_model(command, model, {"inputs": inputs, "outputs": outputs}, is_of_tokens=inputs.dtype.kind == "i")
+
+
+def check_own_gpts(command):
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
+    tokens = numpy.random.default_rng(1).integers(0, 28, (14, 16))
+    for name, model in GPTS.items():
+        command.write("gpt.toml", gpt_deck(run=dict(steps=6), data=dict(batch=6), model=model))
+        command.must("train", "gpt.toml", f"run.folder={name}", "precision.compute=fp32")
+        command.must("export", name, f"{name}.onnx")
+        command.must("convert", f"{name}.onnx", "back.h5")
+        expected = logits_of(command, last_checkpoint(command, name), tokens, 16)
+        error = abs(logits_of(command, "back.h5", tokens, 16) - expected).max() / abs(expected).max()
+        assert error <= TOLERANCE, f"{name}: {error:.2g} of the largest logit"
+        command.must("export", "back.h5", "again.onnx")
+    command.must("train", "gpt.toml", "run.folder=further", "run.initial=back.h5", "run.steps=2")
+
+
+def check_external_data(command):
+    """Beside the file they are read."""
+    if ONNX_PYTHON is None:
         return
-    (command.folder / "torch").mkdir()
-    subprocess.run([TORCH_PYTHON, TORCH_MODELS, command.folder / "torch"], check=True, env=environment())
-    assert len(compare_models(command, "torch")) > 20
+    subprocess.run([ONNX_PYTHON, MODELS.with_name("onnx_external_model.py"), command.folder], check=True, env=environment())
+    compare_model(command, command.folder / "external.onnx", numpy.load(command.folder / "external.npz"))
 
 
 def round_trip(command, checkpoint, inputs):
@@ -158,8 +232,7 @@ def check_refusals(command):
         skip("no python here has onnx and onnxruntime (scripts/onnx-python), so that no model was compared")
     subprocess.run([ONNX_PYTHON, MODELS.with_name("onnx_bad_models.py"), command.folder], check=True, env=environment())
     for model in sorted(command.folder.glob("bad-*.onnx")):
-        error_id, *parts = model.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-        refuse(["convert", model.name, "no.h5"], error_id, model.name, *parts)
+        require_refusal(command, model)
     assert not list(command.folder.glob("no.*")), list(command.folder.glob("no.*"))
     content = (command.folder / "bad-operator.onnx").read_bytes()
     source = numpy.random.default_rng(1)
@@ -171,7 +244,12 @@ def check_refusals(command):
         assert command.run("convert", "changed.onnx", "changed.h5").returncode in (0, 2), changed
 
 
+GPT_LOGITS = sys.argv[2]
 ONNX_PYTHON = interpreter("MYLOS_ONNX_PYTHON", "onnx, onnxruntime")
-TORCH_PYTHON = interpreter("MYLOS_TORCH_PYTHON", "torch, onnx, onnxscript")
+# Name: the interpreter, the least number of models.
+EXPORTERS = {"torch": (interpreter("MYLOS_TORCH_PYTHON", "torch, onnx, onnxscript, onnxruntime"), 50),
+             "keras": (interpreter("MYLOS_KERAS_PYTHON", "keras, tensorflow, tf2onnx, onnxruntime"), 20),
+             "sklearn": (interpreter("MYLOS_SKLEARN_PYTHON", "skl2onnx, onnxruntime"), 20)}
 
-run_cases(check_refusals, check_models, check_torch, check_own_exports, check_random_decks, check_further_use)
+run_cases(check_refusals, check_models, check_exported_files, check_external_data, check_exporters, check_own_exports, check_own_gpts,
+          check_random_decks, check_further_use, arguments=("program",))

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
+#include "mylos/interchange/onnx/parsed_size.hpp"
 #include "mylos/model/onnx/onnx_builder.hpp"
 
 namespace mylos::onnx_file_test {
@@ -94,6 +96,30 @@ TEST_F(OnnxFile, ProtobufReadsBackWhatTheGraphHas) {
   const auto& shape = model.graph().input(0).type().tensor_type().shape();
   EXPECT_EQ(shape.dim(0).dim_param(), "batch");
   EXPECT_EQ(shape.dim(1).dim_value(), 2);
+}
+
+std::int64_t expected_size(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  return parsed_size(stream, static_cast<std::int64_t>(bytes.size())).value_or(-1);
+}
+
+TEST_F(OnnxFile, TheSizeOfObjectsIsKnownBeforeProtobufMakesThem) {
+  write_onnx(small_graph(17), path("small.onnx"));
+  const std::string small = bytes_of(path("small.onnx"));
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(small));
+  EXPECT_GE(expected_size(small), static_cast<std::int64_t>(model.SpaceUsedLong()));
+  for (int i = 0; i < 1000; ++i) model.mutable_graph()->add_node();
+  onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+  for (int i = 0; i < 100000; ++i) tensor.add_int64_data(1);
+  const std::string dense = model.SerializeAsString();
+  onnx::ModelProto again;
+  ASSERT_TRUE(again.ParseFromString(dense));
+  const auto used = static_cast<std::int64_t>(again.SpaceUsedLong());
+  EXPECT_GT(used, 8 * static_cast<std::int64_t>(dense.size()) - 100000);
+  EXPECT_GE(expected_size(dense), used);
+  EXPECT_EQ(expected_size(small.substr(0, small.size() - 3)), -1);
+  EXPECT_EQ(expected_size("not an ONNX file"), -1);
 }
 
 TEST_F(OnnxFile, VersionsOfTheFormatFollowTheOpset) {

@@ -8,14 +8,18 @@
 #include "commands/checkpoint_output.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
+#include "mylos/interchange/gpt_weights.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/interchange/onnx/read_onnx.hpp"
+#include "mylos/interchange/onnx_import/gpt_import.hpp"
 #include "mylos/interchange/onnx_import/imported_deck.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/run/initial_checkpoint.hpp"
@@ -56,6 +60,33 @@ std::vector<float> weights_of(const ImportedNetwork& network, const std::string&
   return found->second;
 }
 
+ExitCode convert_gpt(ForeignGraph graph, const std::string& input, const ConvertArguments& arguments,
+                     const std::string& deck_path) {
+  ImportedGpt gpt = import_gpt(std::move(graph));
+  GptWeights weights{.model = gpt.model, .vocabulary = gpt.vocabulary, .parameters = std::move(gpt.weights)};
+  const std::vector<GptParameter> parameters = gpt_parameters(weights.model);
+  std::int64_t count = 0;
+  for (const GptParameter& parameter : parameters) {
+    const std::int64_t size = parameter.spec.rows * parameter.spec.columns;
+    const auto found = weights.parameters.find(parameter.path);
+    if (found == weights.parameters.end() || static_cast<std::int64_t>(found->second.size()) != size)
+      fail_input(errors::damaged, "{}: its weights '{}' have not the {} numbers of a GPT of this shape",
+                 input, parameter.path, size);
+    count += size;
+  }
+  ImportedNetwork described;
+  described.model = weights.model;
+  const std::string text =
+      imported_deck(imported_options(described, arguments.output), input, arguments.output, deck_path);
+  write_checkpoint_weights(ranks_of_start(), weights, arguments.output);
+  publish_text(deck_path, text);
+  const Output output = standard_output(0);
+  output.line(fmt::format("{}: deck of its {} blocks", deck_path, weights.model.layers));
+  output.line(fmt::format("{}: checkpoint of a GPT, {} parameters, with weights of {}", arguments.output,
+                          count, input));
+  return ExitCode::done;
+}
+
 }  // namespace
 
 ExitCode convert_onnx(const std::string& input, const ConvertArguments& arguments) {
@@ -64,7 +95,9 @@ ExitCode convert_onnx(const std::string& input, const ConvertArguments& argument
   require_checkpoint_output(arguments.output, "net.h5");
   const std::string deck_path = fs::path(arguments.output).replace_extension(".toml").string();
   require_deck_output(deck_path);
-  const ImportedNetwork network = import_onnx(read_onnx(input));
+  ForeignGraph graph = read_onnx(input);
+  if (reads_tokens(graph)) return convert_gpt(std::move(graph), input, arguments, deck_path);
+  const ImportedNetwork network = import_onnx(std::move(graph));
   const std::string text =
       imported_deck(imported_options(network, arguments.output), input, arguments.output, deck_path);
   const Deck deck = read_deck_without_length(text, deck_path, {});

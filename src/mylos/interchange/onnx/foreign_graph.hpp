@@ -55,7 +55,8 @@ struct ForeignNode {
 
 struct ForeignPort {
   std::string name;
-  bool is_real = true;    // float, float16 or double
+  bool is_real = true;  // float, float16 or double
+  bool is_integer = false;
   bool has_shape = true;  // the file states the number of axes
   OnnxNumbers dims = {};  // any_extent where the file names an extent or leaves it open
 };
@@ -68,6 +69,7 @@ struct ForeignGraph {
   std::vector<ForeignPort> outputs = {};
   std::vector<ForeignNode> nodes = {};
   std::map<std::string, ForeignTensor> constants = {};
+  std::map<std::string, int> unread_constants = {};  // of text and other types: their type's number in ONNX
 };
 
 }  // namespace mylos

@@ -18,6 +18,7 @@
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/interchange/onnx/parsed_size.hpp"
 #include "mylos/interchange/onnx/tensor_bytes.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
@@ -166,13 +167,10 @@ bool copy_elements(const onnx::TensorProto& from, TensorType type, ForeignTensor
   return copy_halves(from, type, to, size);
 }
 
-ForeignTensor tensor_of(Source& source, const onnx::TensorProto& from) {
+/// Returns nothing for a type that is not read.
+std::optional<ForeignTensor> tensor_of(Source& source, const onnx::TensorProto& from) {
   const std::optional<TensorType> type = type_of(from.data_type());
-  if (!type)
-    fail_input(errors::unsupported_feature,
-               "{}: constant '{}' is of the type {}; float, float16, bfloat16, double, int32, int64 and bool "
-               "are read",
-               source.shown, printable(from.name()), from.data_type());
+  if (!type) return std::nullopt;
   ForeignTensor to{.dims = {from.dims().begin(), from.dims().end()}, .is_integer = is_integer(*type)};
   const std::int64_t size = size_of_shape(source, from.name(), to.dims);
   const std::int64_t bytes = size * bytes_of(*type);
@@ -204,8 +202,10 @@ ForeignAttribute attribute_of(Source& source, const onnx::AttributeProto& from) 
       return {OnnxNumbers(from.ints().begin(), from.ints().end())};
     case onnx::AttributeProto::FLOATS:
       return {std::vector<float>(from.floats().begin(), from.floats().end())};
-    case onnx::AttributeProto::TENSOR:
-      return {tensor_of(source, from.t())};
+    case onnx::AttributeProto::TENSOR: {
+      auto tensor = tensor_of(source, from.t());
+      return tensor ? ForeignAttribute{std::move(*tensor)} : ForeignAttribute{};
+    }
     default:
       return {};
   }
@@ -225,7 +225,8 @@ ForeignNode node_of(Source& source, const onnx::NodeProto& from) {
 ForeignPort port_of(const onnx::ValueInfoProto& from) {
   const onnx::TypeProto::Tensor& tensor = from.type().tensor_type();
   const std::optional<TensorType> type = type_of(tensor.elem_type());
-  ForeignPort port{from.name(), type && !is_integer(*type), tensor.has_shape()};
+  const bool is_whole = type && is_integer(*type);
+  ForeignPort port{from.name(), type && !is_whole, is_whole, tensor.has_shape()};
   for (const onnx::TensorShapeProto::Dimension& dimension : tensor.shape().dim())
     port.dims.push_back(dimension.has_dim_value() ? dimension.dim_value() : any_extent);
   return port;
@@ -243,7 +244,7 @@ std::int64_t opset_of(const Source& source, const onnx::ModelProto& model) {
              source.shown, opset, min_foreign_opset, max_foreign_opset);
 }
 
-/// The file's bytes lie in protobuf's objects while constants are copied out of them.
+/// The objects stay while constants are copied out of them; names and attributes are copied too.
 onnx::ModelProto parsed(Source& source) {
   require_regular_file(source.path);
   const auto bytes = static_cast<std::int64_t>(fs::file_size(source.path));
@@ -251,10 +252,13 @@ onnx::ModelProto parsed(Source& source) {
     fail_input(errors::too_large, "{}: has {}; a file of ONNX ends at 2 GiB", source.shown,
                format_bytes(bytes));
   source.memory = available_host_memory();
-  take(source, 2 * bytes);
   std::ifstream file(source.path, std::ios::binary);
+  const auto needed = parsed_size(file, bytes);
+  if (needed) take(source, 2 * *needed);
+  file.clear();
+  file.seekg(0);
   onnx::ModelProto model;
-  if (!model.ParseFromIstream(&file) || !model.has_graph() || model.graph().node_size() == 0)
+  if (!needed || !model.ParseFromIstream(&file) || !model.has_graph() || model.graph().node_size() == 0)
     fail_input(errors::wrong_format, "{}: is not an ONNX file, or a damaged one", source.shown);
   return model;
 }
@@ -265,8 +269,12 @@ void add_constants(Source& source, onnx::GraphProto& from, ForeignGraph& to) {
                source.shown);
   for (onnx::TensorProto& tensor : *from.mutable_initializer()) {
     const std::string name = tensor.name();
-    if (!to.constants.emplace(name, tensor_of(source, tensor)).second)
+    if (to.constants.contains(name) || to.unread_constants.contains(name))
       fail_input(errors::damaged, "{}: has two constants '{}'", source.shown, printable(name));
+    if (auto read = tensor_of(source, tensor))
+      to.constants.emplace(name, std::move(*read));
+    else
+      to.unread_constants.emplace(name, tensor.data_type());
     tensor.Clear();
   }
 }

@@ -45,6 +45,7 @@ struct FileValue {
   Edges edges = {};
   bool is_sole = true;                    // nothing else reads the boundary
   Prediction head = Prediction::numbers;  // classes after Softmax, probabilities after Sigmoid
+  std::int64_t means_of = 0;  // channels of the boundary, of which this has the means; 0: it has all
 
   /// Returns the numbers of a sample.
   [[nodiscard]] std::int64_t columns() const;

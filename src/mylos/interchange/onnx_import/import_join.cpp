@@ -3,6 +3,7 @@
 
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/interchange/onnx_import/graph/activation_matching.hpp"
+#include "mylos/interchange/onnx_import/graph/output_matching.hpp"
 #include "mylos/interchange/onnx_import/importer.hpp"
 
 namespace mylos {
@@ -150,12 +151,50 @@ void import_softmax(Importer& importer, const ForeignNode& node) {
   importer.set(node, std::move(x));
 }
 
+/// [1 - sigmoid(z), sigmoid(z)] are the probabilities of two classes with the logits [0, z].
+void import_two_classes(Importer& importer, const ForeignNode& node) {
+  FileValue x = importer.layer_input(node, 0);
+  ImportedChain& chain = importer.chain;
+  const bool is_dense = x.position > 0 && x.is_sole && x.is_vector() && x.channels == 1 &&
+                        std::holds_alternative<kinds::Dense>(chain.layer(x.position).kind) &&
+                        chain.layer(x.position).norm == NormType::none &&
+                        chain.layer(x.position).activation == Activation::none;
+  if (!is_dense) importer.refuse(node, "of {}; expected the result of a linear layer, [batch, 1]", x.text());
+  LayerOptions& layer = chain.layer(x.position);
+  layer.outputs = 2;
+  std::vector<float>& weight = chain.weights[layer.name + "/weight"];
+  weight.insert(weight.begin(), weight.size(), 0.F);
+  std::vector<float>& bias = chain.weights[layer.name + "/bias"];
+  bias.insert(bias.begin(), 0.F);
+  FileValue y = channels_last_value(x.position, {}, 2);
+  y.head = Prediction::classes;
+  importer.set(node, std::move(y));
+}
+
+void import_means(Importer& importer, const ForeignNode& node) {
+  FileValue x = importer.layer_input(node, 0);
+  const std::int64_t means = node.get<std::int64_t>("means", 0);
+  const bool is_last = x.is_vector() || x.is_channels_last();
+  if (!is_last || importer.axis_of(node, node.get<std::int64_t>("axis", 0), x) + 1 != x.shape.size() ||
+      x.channels != 2 * means)
+    importer.refuse(node, "takes {} means and their deviations of {}; expected the halves of the last axis",
+                    means, x.text());
+  FileValue y = channels_last_value(x.position, x.extents, means);
+  y.means_of = x.channels;
+  const auto factor = importer.graph.constants.find(node.get<std::string>("deviation", ""));
+  if (factor != importer.graph.constants.end())
+    importer.deviations = in_our_columns(y, factor->second).value_or(std::vector<double>{});
+  importer.set(node, std::move(y));
+}
+
 }  // namespace
 
 const ImportTable& join_operators() {
   static const ImportTable table{{"Add", import_add},
                                  {"Concat", import_concat},
                                  {activation_op, import_activation},
+                                 {means_op, import_means},
+                                 {two_classes_op, import_two_classes},
                                  {"Softmax", import_softmax}};
   return table;
 }

@@ -51,6 +51,23 @@ void require_sizes(const Importer& importer, const ForeignNode& node, const Matr
                describe(importer.graph, node), x.text(), matrix.inputs, matrix.outputs);
 }
 
+/// W (scale x + shift) + b as a matrix of x, [outputs][columns], and a bias.
+void take_up(const Affine& affine, std::size_t columns, std::vector<float>& weight,
+             std::vector<float>& bias) {
+  const std::size_t outputs = weight.size() / columns;
+  bias.resize(outputs, 0.F);
+  for (std::size_t output = 0; output < outputs; ++output) {
+    double sum = static_cast<double>(bias[output]);
+    for (std::size_t column = 0; column < columns; ++column) {
+      float& number = weight[output * columns + column];
+      const std::size_t of = column % affine.scale.size();
+      sum += static_cast<double>(number) * affine.shift[of];
+      number = static_cast<float>(static_cast<double>(number) * affine.scale[of]);
+    }
+    bias[output] = static_cast<float>(sum);
+  }
+}
+
 void append_linear(Importer& importer, const ForeignNode& node, const Matrix& matrix, const FileValue& x,
                    std::vector<float> bias) {
   ImportedChain& chain = importer.chain;
@@ -66,17 +83,21 @@ void append_linear(Importer& importer, const ForeignNode& node, const Matrix& ma
           "transpose it so that the channels are last",
           x.text());
     require_sizes(importer, node, matrix, x.channels, x);
-    layer.kind = kinds::Conv{.bias = !bias.empty()};
+    if (static_cast<std::int64_t>(x.affine.scale.size()) > x.channels)
+      importer.refuse(node, "reads {} multiplied by constants that differ by point", x.text());
     weight =
         in_our_order(matrix.is_transposed ? AxesOrder{{matrix.inputs, matrix.outputs}, {1, 0}} : AxesOrder{},
                      *matrix.numbers);
     y = channels_last_value(0, x.extents, matrix.outputs);
+    if (!x.affine.identity()) take_up(x.affine, static_cast<std::size_t>(x.channels), weight, bias);
+    layer.kind = kinds::Conv{.bias = !bias.empty()};
   } else {
     require_sizes(importer, node, matrix, x.columns(), x);
     weight = permuted_columns(matrix, x);
     y = channels_last_value(0, {}, matrix.outputs);
+    if (!x.affine.identity()) take_up(x.affine, static_cast<std::size_t>(x.columns()), weight, bias);
   }
-  y.position = chain.append(layer, x.position, node.inputs[1]);
+  y.position = chain.append(layer, x.position, node.has_input(1) ? node.inputs[1] : node.name);
   const std::string& name = chain.layer(y.position).name;
   chain.weights[name + "/weight"] = std::move(weight);
   if (is_row && bias.empty()) bias.resize(static_cast<std::size_t>(matrix.outputs), 0.F);
@@ -87,8 +108,7 @@ void append_linear(Importer& importer, const ForeignNode& node, const Matrix& ma
 void import_gemm(Importer& importer, const ForeignNode& node) {
   if (node.get<std::int64_t>("transA", 0) != 0)
     importer.refuse(node, "transposes its input; export it with transA = 0");
-  const FileValue x = importer.layer_input(node, 0);
-  if (x.shape.size() != 1) importer.refuse(node, "reads {}; expected [batch, numbers]", x.text());
+  const FileValue x = importer.matrix_input(node, 0);
   const Matrix matrix = matrix_of(importer, node, node.get<std::int64_t>("transB", 0) != 0);
   const float alpha = node.get<float>("alpha", 1);
   const float beta = node.get<float>("beta", 1);
@@ -110,8 +130,25 @@ void import_gemm(Importer& importer, const ForeignNode& node) {
 }
 
 void import_matmul(Importer& importer, const ForeignNode& node) {
-  const FileValue x = importer.layer_input(node, 0);
+  const FileValue x = importer.matrix_input(node, 0);
   append_linear(importer, node, matrix_of(importer, node, false), x, {});
+}
+
+/// scikit-learn's linear models: coefficients [targets, inputs].
+void import_linear_regressor(Importer& importer, const ForeignNode& node) {
+  const FileValue x = importer.matrix_input(node, 0);
+  const auto coefficients = node.get<std::vector<float>>("coefficients", {});
+  const auto targets = node.get<std::int64_t>("targets", 1);
+  const auto bias = node.get<std::vector<float>>("intercepts", {});
+  if (node.get<std::string>("post_transform", "NONE") != "NONE")
+    importer.refuse(node, "of {} transforms its results", x.text());
+  const auto count = static_cast<std::int64_t>(coefficients.size());
+  const bool fits = x.shape.size() == 1 && targets > 0 && targets <= count && count % targets == 0 &&
+                    (bias.empty() || static_cast<std::int64_t>(bias.size()) == targets);
+  if (!fits)
+    fail_input(errors::damaged, "{} has {} coefficients and {} intercepts for {} targets of {}",
+               describe(importer.graph, node), count, bias.size(), targets, x.text());
+  append_linear(importer, node, {&coefficients, targets, count / targets, false}, x, bias);
 }
 
 /// Adds to the affine map of a value what one node does.
@@ -144,7 +181,7 @@ void apply(Affine& affine, const std::string& op, std::vector<double> numbers, b
 
 /// Makes a first addition the bias of the layer before it, and any map of a norm's output its weights.
 void fold_now(Importer& importer, FileValue& value) {
-  if (value.position == 0 || !value.is_sole) return;
+  if (value.position == 0 || !value.is_sole || value.means_of > 0) return;
   ImportedChain& chain = importer.chain;
   const LayerOptions& layer = chain.layer(value.position);
   const auto scale = by_channel(value.affine.scale, value.channels);
@@ -156,6 +193,21 @@ void fold_now(Importer& importer, FileValue& value) {
                                                                      [](float each) { return each == 0; });
   if (layer.norm == NormType::none && !(adds_only && lacks_bias)) return;
   if (fold(chain, value.position, *scale, *shift)) value.affine = {};
+}
+
+/// scikit-learn's scalers: (x - offset) scale, with one number or one per column.
+void import_scaler(Importer& importer, const ForeignNode& node) {
+  FileValue value = importer.value(node, 0);
+  for (const auto& [attribute, op] : {std::pair("offset", "Sub"), std::pair("scale", "Mul")}) {
+    auto numbers = node.get<std::vector<float>>(attribute, {op == std::string_view("Sub") ? 0.F : 1.F});
+    OnnxNumbers dims{static_cast<std::int64_t>(numbers.size())};
+    const auto columns = in_our_columns(value, {.dims = std::move(dims), .reals = std::move(numbers)});
+    if (!columns)
+      fail_input(errors::damaged, "{} has an {} that does not fit {}", describe(importer.graph, node),
+                 attribute, value.text());
+    apply(value.affine, op, *columns, false);
+  }
+  importer.set(node, std::move(value));
 }
 
 void import_elementwise(Importer& importer, const ForeignNode& node) {
@@ -190,6 +242,8 @@ bool import_affine(Importer& importer, const ForeignNode& node) {
 const ImportTable& linear_operators() {
   static const ImportTable table{{"Gemm", import_gemm},
                                  {"MatMul", import_matmul},
+                                 {"ai.onnx.ml.LinearRegressor", import_linear_regressor},
+                                 {"ai.onnx.ml.Scaler", import_scaler},
                                  {"Sub", import_elementwise},
                                  {"Mul", import_elementwise},
                                  {"Div", import_elementwise}};

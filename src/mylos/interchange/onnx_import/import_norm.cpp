@@ -93,9 +93,31 @@ void import_last_axis_norm(Importer& importer, const ForeignNode& node) {
   append(importer, node, x, {.kind = kinds::Norm{}, .norm = type}, std::move(weight), std::move(bias));
 }
 
+/// Returns the number of groups if a norm is of [extents ..., groups, channels of a group] along all axes but
+/// the groups; 0 for another.
+std::int64_t groups_of(const Importer& importer, const ForeignNode& node, const FileValue& x,
+                       const OnnxNumbers& axes) {
+  const std::size_t rank = x.shape.size();
+  if (rank < 3 || axes.size() + 1 != rank || !x.has_our_order() || x.points() < 2) return 0;
+  for (const std::int64_t axis : axes) {
+    if (importer.axis_of(node, axis, x) == rank - 2) return 0;
+  }
+  const std::int64_t groups = x.shape[rank - 2];
+  return groups * x.shape[rank - 1] == x.channels ? groups : 0;
+}
+
 void import_root_norm(Importer& importer, const ForeignNode& node) {
-  const FileValue x = last_axis_input(importer, node);
   const OnnxNumbers axes = node.get<OnnxNumbers>("axes", {});
+  if (axes.size() > 1 && node.get<std::int64_t>("subtracts", 1) != 0) {
+    const FileValue x = importer.layer_input(node, 0);
+    if (const std::int64_t groups = groups_of(importer, node, x, axes); groups > 0) {
+      require_epsilon(importer, node, node.get<float>("epsilon", 0));
+      return append(importer, node, x,
+                    {.kind = kinds::Norm{}, .norm = NormType::groupnorm, .norm_groups = groups},
+                    of_channels(x, 1), of_channels(x, 0));
+    }
+  }
+  const FileValue x = last_axis_input(importer, node);
   if (axes.size() != 1)
     importer.refuse(node, "normalises {} axes; Mylos normalises the channels of each point", axes.size());
   require_last_axis(importer, node, x, axes[0]);

@@ -41,6 +41,13 @@ void import_reshape(Importer& importer, const ForeignNode& node) {
   if (!keeps_batch)
     importer.refuse(node, "makes {} of the batch of {}; samples must stay apart", first, x.text());
   OnnxNumbers shape(target.begin() + 1, target.end());
+  // [points of all samples, channels], as matrices read them: the samples stay apart.
+  if (first == -1 && shape == OnnxNumbers{x.channels} && x.points() > 1 && x.is_channels_last())
+    return importer.set(node, std::move(x));
+  // skl2onnx ends its regressions with the numbers of all samples in one column.
+  if (first == -1 && shape == OnnxNumbers{1} && x.is_vector() &&
+      node.outputs.front() == importer.graph.outputs.front().name)
+    return importer.set(node, std::move(x));
   std::optional<std::size_t> open;
   std::int64_t known = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {

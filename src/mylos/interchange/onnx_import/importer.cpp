@@ -8,6 +8,7 @@
 #include "mylos/interchange/onnx_import/graph/broadcasting.hpp"
 #include "mylos/interchange/onnx_import/graph/constant_folding.hpp"
 #include "mylos/interchange/onnx_import/graph/graph_order.hpp"
+#include "mylos/interchange/onnx_import/thin_axes.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
@@ -57,7 +58,7 @@ void Importer::run() {
       refuse(node, "{}is not supported; {}", first == values_.end() ? "" : "of " + first->second.text() + " ",
              supported);
     }
-    found->second(*this, node);
+    if (!import_without_thin_axes(*this, node, found->second)) found->second(*this, node);
   }
 }
 
@@ -98,19 +99,61 @@ bool Importer::fold_constants(const ForeignNode& node) {
   return true;
 }
 
+const FileValue* Importer::find(const std::string& name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void Importer::set_copy(const std::string& of, const std::string& name, FileValue value) {
+  values_[name] = std::move(value);
+  uses_[name] = uses_.at(of);
+}
+
+void Importer::set_constant(const std::string& name, ForeignTensor constant) {
+  computed_[name] = std::move(constant);
+}
+
 FileValue Importer::value(const ForeignNode& node, std::size_t i) {
   const auto found = i < node.inputs.size() ? values_.find(node.inputs[i]) : values_.end();
   if (found == values_.end())
     refuse(node, "reads a constant, or nothing, as its input {}, where Mylos needs the output of a layer",
            i + 1);
-  if (found->second.head != Prediction::numbers)
-    refuse(node, "reads the result of a Softmax or Sigmoid, which Mylos has only at the end of a network");
+  require_numbers(node, found->second);
   FileValue value = found->second;
   value.is_sole = value.is_sole && uses_.at(node.inputs[i]) == 1;
   return value;
 }
 
+/// Makes a Sigmoid that a layer reads of a tanh: sigmoid(x) = (1 + tanh(x / 2)) / 2.
+void Importer::require_numbers(const ForeignNode& node, FileValue& value) {
+  if (value.head == Prediction::numbers) return;
+  const auto channels = static_cast<std::size_t>(value.channels);
+  const std::vector<double> half(channels, 0.5);
+  const bool is_sigmoid = value.head == Prediction::probabilities && value.is_sole &&
+                          fold(chain, value.position, half, std::vector<double>(channels, 0));
+  if (!is_sigmoid)
+    refuse(
+        node,
+        "reads the result of a Softmax, or of a Sigmoid that does not follow a linear layer, a convolution "
+        "or a norm; Mylos has these at the end of a network");
+  value.position = append_activation(value, Activation::tanh);
+  value.head = Prediction::numbers;
+  value.affine = {half, half};
+}
+
+/// Makes the affine map of a value weights of the layer that computes it, if they can be.
+bool Importer::fold_back(FileValue& value) {
+  if (value.affine.identity()) return true;
+  const auto scale = by_channel(value.affine.scale, value.channels);
+  const auto shift = by_channel(value.affine.shift, value.channels);
+  if (!value.is_sole || !scale || !shift || !fold(chain, value.position, *scale, *shift)) return false;
+  value.affine = {};
+  return true;
+}
+
 void Importer::resolve(const ForeignNode& node, FileValue& value) {
+  if (value.means_of > 0)
+    refuse(node, "reads the means of a network whose output they are, beside standard deviations");
   if (value.position == 0) {
     if (!input_scaling) input_scaling = value.affine;
     if (*input_scaling != value.affine)
@@ -118,17 +161,11 @@ void Importer::resolve(const ForeignNode& node, FileValue& value) {
              "reads the network's input in another scaling than the layers before it; Mylos scales it once");
     return;
   }
-  if (value.affine.identity()) return;
-  const auto scale = by_channel(value.affine.scale, value.channels);
-  const auto shift = by_channel(value.affine.shift, value.channels);
-  if (value.is_sole && scale && shift && fold(chain, value.position, *scale, *shift)) {
-    value.affine = {};
-    return;
-  }
+  if (fold_back(value)) return;
   refuse(node,
          "reads the output of layer '{}' multiplied by constants or with constants added; Mylos has such "
-         "constants at the beginning and the end of a network, and, per channel, after a linear layer, a "
-         "convolution or a norm that nothing else reads",
+         "constants at the beginning and the end of a network, before a matrix, and, per channel, after a "
+         "linear layer, a convolution or a norm that nothing else reads",
          chain.name_of(value.position));
 }
 
@@ -143,6 +180,13 @@ FileValue Importer::layer_input(const ForeignNode& node, std::size_t i) {
   FileValue value = edged_input(node, i);
   if (value.edges.any())
     refuse(node, "reads the result of a Pad; in Mylos only convolutions pad their input");
+  return value;
+}
+
+FileValue Importer::matrix_input(const ForeignNode& node, std::size_t i) {
+  FileValue value = this->value(node, i);
+  if (value.position == 0 || value.edges.any() || value.means_of > 0) return layer_input(node, i);
+  static_cast<void>(fold_back(value));
   return value;
 }
 

@@ -39,7 +39,7 @@ class Importer {
   ImportedChain chain;
   std::optional<Affine> input_scaling;  // once a layer read the input
   FileValue network_input;
-  std::set<std::string> notes;  // for the user
+  std::vector<double> deviations;  // by which the network multiplies its standard deviations
 
   // For the functions of operators.
 
@@ -50,6 +50,8 @@ class Importer {
   [[nodiscard]] FileValue layer_input(const ForeignNode& node, std::size_t i);
   /// The same for a convolution, which can have edges.
   [[nodiscard]] FileValue edged_input(const ForeignNode& node, std::size_t i);
+  /// The same for a matrix, which takes up an affine map that no earlier layer can.
+  [[nodiscard]] FileValue matrix_input(const ForeignNode& node, std::size_t i);
   /// Returns a constant, or null if the input is computed or left out.
   [[nodiscard]] const ForeignTensor* constant(const ForeignNode& node, std::size_t i) const;
   /// Returns a constant of real numbers of this shape ("weight", for the message).
@@ -61,6 +63,12 @@ class Importer {
   [[nodiscard]] const GridPart* part(const ForeignNode& node, std::size_t i) const;
   /// Returns the axis of the file's shape without the batch.
   [[nodiscard]] std::size_t axis_of(const ForeignNode& node, std::int64_t axis, const FileValue& value) const;
+
+  /// Returns a value as the file has it; null if nothing has computed it.
+  [[nodiscard]] const FileValue* find(const std::string& name) const;
+  /// Adds another form of a value, read as often, or of a constant.
+  void set_copy(const std::string& of, const std::string& name, FileValue value);
+  void set_constant(const std::string& name, ForeignTensor constant);
 
   void set(const ForeignNode& node, FileValue value);
   void set(const ForeignNode& node, ForeignTensor constant);
@@ -78,7 +86,9 @@ class Importer {
   }
 
  private:
+  void require_numbers(const ForeignNode& node, FileValue& value);
   void resolve(const ForeignNode& node, FileValue& value);
+  [[nodiscard]] bool fold_back(FileValue& value);
   [[nodiscard]] bool fold_constants(const ForeignNode& node);
 
   std::map<std::string, int> uses_;

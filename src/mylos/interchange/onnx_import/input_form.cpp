@@ -38,8 +38,68 @@ std::size_t channel_axis(const ForeignNode& node, std::size_t rank) {
   return at > 0 && at < static_cast<std::int64_t>(rank) ? static_cast<std::size_t>(at) : 0;
 }
 
-std::optional<Seen> passed_on(const ForeignNode& node, const Seen& seen) {
+constexpr std::size_t no_axis = static_cast<std::size_t>(-1);
+
+/// The numbers of a Reshape, Squeeze or Unsqueeze: its shape, or its axes.
+std::optional<OnnxNumbers> numbers_of(const ForeignGraph& graph, const ForeignNode& node) {
+  if (node.inputs.size() < 2) return node.get<OnnxNumbers>("axes", {});
+  const auto constant = graph.constants.find(node.inputs[1]);
+  if (constant == graph.constants.end()) return std::nullopt;
+  return constant->second.integers;
+}
+
+/// The shape that such a node makes of one; 1 for an open batch.
+std::optional<OnnxNumbers> shape_behind(const ForeignGraph& graph, const ForeignNode& node,
+                                        OnnxNumbers shape) {
+  auto numbers = numbers_of(graph, node);
+  if (!numbers || numbers->empty()) return std::nullopt;
+  if (node.op == "Reshape") {
+    numbers->front() = 1;
+    return numbers;
+  }
+  const bool adds = node.op == "Unsqueeze";
+  const auto rank = static_cast<std::int64_t>(shape.size() + (adds ? numbers->size() : 0));
+  for (std::int64_t& axis : *numbers) axis = axis < 0 ? axis + rank : axis;
+  std::sort(numbers->begin(), numbers->end(), [&](auto a, auto b) { return adds ? a < b : a > b; });
+  for (const std::int64_t axis : *numbers) {
+    if (axis < 1 || axis > static_cast<std::int64_t>(shape.size()) - (adds ? 0 : 1)) return std::nullopt;
+    if (adds)
+      shape.insert(shape.begin() + axis, 1);
+    else
+      shape.erase(shape.begin() + axis);
+  }
+  return shape;
+}
+
+/// The axes behind a Reshape, Squeeze or Unsqueeze that adds, drops and moves axes of one element alone.
+std::optional<Seen> with_axes_of_one(const ForeignGraph& graph, const ForeignNode& node, const Seen& seen) {
+  const OnnxNumbers& dims = graph.inputs.front().dims;
+  OnnxNumbers before;
+  std::vector<std::size_t> wide, ones;
+  for (std::size_t i = 0; i < seen.axes.size(); ++i) {
+    const std::size_t axis = seen.axes[i];
+    before.push_back(i == 0 || axis == no_axis ? 1 : dims[axis]);
+    if (i > 0) (before.back() == 1 ? ones : wide).push_back(axis);
+  }
+  const auto after = shape_behind(graph, node, before);
+  if (!after || seen.axes.empty() || seen.axes[0] != 0) return std::nullopt;
+  Seen next{node.outputs.front(), {0}};
+  std::size_t used = 0, used_ones = 0;
+  for (std::size_t i = 1; i < after->size(); ++i) {
+    if ((*after)[i] == 1) {
+      next.axes.push_back(used_ones < ones.size() ? ones[used_ones++] : no_axis);
+      continue;
+    }
+    if (used == wide.size() || dims[wide[used]] != (*after)[i]) return std::nullopt;
+    next.axes.push_back(wide[used++]);
+  }
+  if (used != wide.size()) return std::nullopt;
+  return next;
+}
+
+std::optional<Seen> passed_on(const ForeignGraph& graph, const ForeignNode& node, const Seen& seen) {
   if (node.outputs.empty()) return std::nullopt;
+  if (is_any(node.op, {"Reshape", "Squeeze", "Unsqueeze"})) return with_axes_of_one(graph, node, seen);
   Seen next{node.outputs.front(), seen.axes};
   if (is_any(node.op, {"Add", "Sub", "Mul", "Div", "Pad", activation_op, "Relu", "Sigmoid", "Tanh"}))
     return next;
@@ -62,6 +122,14 @@ std::optional<Seen> passed_on(const ForeignNode& node, const Seen& seen) {
 bool joins_slices(const ForeignNode& node, const std::set<std::string>& slices) {
   return node.op == "Concat" && std::any_of(node.inputs.begin(), node.inputs.end(),
                                             [&](const std::string& input) { return slices.contains(input); });
+}
+
+/// Returns whether a Reshape makes [points of all samples, channels] of the network's input, for a matrix.
+bool merges_points(const ForeignGraph& graph, const ForeignNode& node, std::size_t rank) {
+  if (node.op != "Reshape" || node.inputs.size() != 2 || rank < 3) return false;
+  const auto shape = graph.constants.find(node.inputs[1]);
+  return shape != graph.constants.end() &&
+         shape->second.integers == OnnxNumbers{-1, graph.inputs.front().dims.back()};
 }
 
 struct Form {
@@ -90,11 +158,14 @@ Form form_of(const ForeignGraph& graph, std::size_t rank) {
         left.push_back({node->outputs.front(), seen.axes});
         continue;
       }
-      const std::size_t axis =
-          node->inputs[0] == seen.name || node->op == "Concat" ? channel_axis(*node, rank) : 0;
-      if (axis > 0) return {false, seen.axes[axis]};
-      if (auto next = passed_on(*node, seen)) left.push_back(std::move(*next));
-      form.is_vector = form.is_vector || is_any(node->op, {"Flatten", "Reshape", "Gemm", "Squeeze"});
+      const bool reads_first = node->inputs[0] == seen.name || node->op == "Concat";
+      std::size_t axis = reads_first ? channel_axis(*node, seen.axes.size()) : 0;
+      if (merges_points(graph, *node, seen.axes.size())) axis = seen.axes.size() - 1;
+      if (axis > 0 && seen.axes[axis] != no_axis) return {false, seen.axes[axis]};
+      auto next = passed_on(graph, *node, seen);
+      form.is_vector = form.is_vector || (!next && is_any(node->op, {"Flatten", "Reshape", "Squeeze"})) ||
+                       node->op == "Gemm";
+      if (next) left.push_back(std::move(*next));
     }
   }
   return form;

@@ -10,7 +10,10 @@
 #include "mylos/interchange/onnx_import/graph/constant_folding.hpp"
 #include "mylos/interchange/onnx_import/graph/graph_order.hpp"
 #include "mylos/interchange/onnx_import/graph/norm_matching.hpp"
+#include "mylos/interchange/onnx_import/graph/output_matching.hpp"
+#include "mylos/interchange/onnx_import/graph/transpose_sinking.hpp"
 #include "mylos/interchange/onnx_import/importer.hpp"
+#include "mylos/model/network/output_layer.hpp"
 
 namespace mylos {
 namespace {
@@ -71,7 +74,9 @@ std::string describe_order(const char* of, const FileValue& value) {
                      fmt::join(ours, ", "));
 }
 
-Loss loss_of(Prediction head) {
+Loss loss_of(const FileValue& output) {
+  const Prediction head = output.head;
+  if (output.means_of > 0) return losses::Gaussian{};
   if (head == Prediction::classes) return losses::CrossEntropy{};
   if (head == Prediction::probabilities) return losses::BinaryCrossEntropy{};
   return losses::Mse{};
@@ -81,10 +86,11 @@ ModelOptions model_of(const Importer& importer, const FileValue& output) {
   const FileValue& input = importer.network_input;
   ModelOptions model;
   model.type = ModelType::chain;
-  model.loss = loss_of(output.head);
+  model.loss = loss_of(output);
   model.inputs = input.columns();
   model.outputs = output.columns();
   model.chain = importer.chain.layers();
+  if (output.means_of > 0) model.chain[output_layer(model.chain)].outputs = output.channels;
   if (!input.extents.empty()) {
     model.shape = input.extents;
     model.shape.push_back(input.channels);
@@ -92,14 +98,33 @@ ModelOptions model_of(const Importer& importer, const FileValue& output) {
   return model;
 }
 
+/// The deviations of a network that states its uncertainty have the units of its means.
+void require_same_units(const ForeignGraph& graph, const Importer& importer, const FileValue& output) {
+  if (output.means_of == 0 || importer.deviations == output.affine.scale) return;
+  fail_input(errors::unsupported_feature,
+             "{}: the standard deviations that it gives are multiplied by other constants than the means; in "
+             "Mylos both have the targets' units",
+             graph.file);
+}
+
+/// The graph with what the importer has functions for.
+ForeignGraph prepared(ForeignGraph foreign) {
+  ForeignGraph graph = in_order(with_numbers_alone(std::move(foreign)));
+  graph = in_order(without_identities(with_constants_folded(std::move(graph))));
+  graph = in_order(with_two_classes(with_means_alone(std::move(graph))));
+  graph = in_order(with_transposes_sunk(std::move(graph)));
+  return with_activations(with_root_norms(std::move(graph)));
+}
+
 }  // namespace
 
 ImportedNetwork import_onnx(ForeignGraph foreign) {
-  ForeignGraph graph = without_identities(with_constants_folded(in_order(std::move(foreign))));
-  graph = with_activations(with_root_norms(in_order(std::move(graph))));
+  const std::size_t outputs = foreign.outputs.size();
+  const ForeignGraph graph = prepared(std::move(foreign));
   Importer importer(graph);
   importer.run();
   const FileValue output = importer.output();
+  require_same_units(graph, importer, output);
   ImportedNetwork network;
   network.model = model_of(importer, output);
   if (importer.input_scaling)
@@ -114,6 +139,9 @@ ImportedNetwork import_onnx(ForeignGraph foreign) {
     network.notes.push_back(describe_order("inputs", input));
   if (!output.extents.empty() && !output.has_our_order())
     network.notes.push_back(describe_order("outputs", output));
+  if (outputs > 1 && output.means_of == 0)
+    network.notes.push_back(fmt::format("outputs: '{}' alone; labels of classes are left out",
+                                        printable(graph.outputs.front().name)));
   return network;
 }
 

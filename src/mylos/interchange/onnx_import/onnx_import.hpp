@@ -3,7 +3,8 @@
 //
 //   in order, without what outputs do not need        graph_order
 //   constants computed, Identity and Dropout dropped  constant_folding, graph_order
-//   norms and functions found                         norm_matching, activation_matching
+//   one output: without labels, deviations            output_matching
+//   norms and functions found                         transpose_sinking, norm_matching, activation_matching
 //   each node as a layer                              importer, import_*.cpp
 //
 // docs/how-to/onnx.md is the users' page.

@@ -1,10 +1,13 @@
 #include "mylos/interchange/onnx_import/graph/graph_order.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
+#include <string_view>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/interchange/onnx_import/graph/node_error.hpp"
 
 namespace mylos {
@@ -51,6 +54,12 @@ class Walk {
     if (known_.contains(value)) return;
     const auto found = producer_.find(value);
     const auto where = [&] { return reader == nullptr ? graph_.file : describe(graph_, *reader); };
+    if (const auto unread = graph_.unread_constants.find(value); unread != graph_.unread_constants.end())
+      fail_input(
+          errors::unsupported_feature,
+          "{} reads the constant '{}' of the type {}; float, float16, bfloat16, double, int32, int64 and "
+          "bool are read",
+          where(), printable(value), unread->second);
     if (found == producer_.end())
       fail_input(errors::damaged, "{} reads '{}', which nothing computes", where(), printable(value));
     if (marks_[found->second] == Mark::done) return;
@@ -68,9 +77,36 @@ class Walk {
   std::vector<std::pair<std::size_t, std::size_t>> stack_;  // a node, and the next of its inputs
 };
 
-bool is_identity(const ForeignNode& node) {
+bool is_any_of(const std::string& op, std::initializer_list<std::string_view> of) {
+  return std::find(of.begin(), of.end(), op) != of.end();
+}
+
+/// Names of values that are integers because they are shapes, or computed of shapes.
+class Shapes {
+ public:
+  void add(const ForeignNode& node) {
+    const auto is_shape = [&](const std::string& input) { return names_.contains(input); };
+    const auto to = node.get<std::int64_t>("to", 0);
+    constexpr std::int64_t int32 = 6;
+    constexpr std::int64_t int64 = 7;
+    bool adds = node.op == "Shape" || (node.op == "Cast" && (to == int32 || to == int64));
+    // Of data these read a shape as their second input.
+    if (is_any_of(node.op, {"Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"}))
+      adds = is_shape(node.inputs.front());
+    if (is_any_of(node.op, {"Concat", "Add", "Sub", "Mul", "Div"}))
+      adds = std::any_of(node.inputs.begin(), node.inputs.end(), is_shape);
+    if (adds) names_.insert(node.outputs.begin(), node.outputs.end());
+  }
+  [[nodiscard]] bool contain(const std::string& name) const { return names_.contains(name); }
+
+ private:
+  std::set<std::string> names_;
+};
+
+bool is_identity(const ForeignNode& node, const Shapes& shapes) {
   constexpr std::int64_t real_types[] = {1, 10, 11, 16};  // float, float16, double, bfloat16
   if (node.op == "Cast") {
+    if (node.has_input(0) && shapes.contain(node.inputs[0])) return false;
     const auto to = node.get<std::int64_t>("to", 0);
     return std::find(std::begin(real_types), std::end(real_types), to) != std::end(real_types);
   }
@@ -112,9 +148,11 @@ ForeignGraph without_identities(ForeignGraph graph) {
     return found == names.end() ? name : found->second;
   };
   std::vector<ForeignNode> nodes;
+  Shapes shapes;
   for (ForeignNode& node : graph.nodes) {
     for (std::string& input : node.inputs) input = source_of(input);
-    if (is_identity(node) && node.has_input(0) && !node.outputs.empty()) {
+    if (!node.inputs.empty()) shapes.add(node);
+    if (is_identity(node, shapes) && node.has_input(0) && !node.outputs.empty()) {
       names[node.outputs.front()] = node.inputs.front();
       continue;
     }

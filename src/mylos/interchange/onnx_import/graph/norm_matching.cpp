@@ -18,6 +18,8 @@ struct RootNorm {
   bool subtracts = false;
   float epsilon = 0;
   OnnxNumbers axes;
+  std::string scale = {};  // of TensorFlow's form, which has both
+  std::string shift = {};
 };
 
 /// Reads a graph from the results of nodes to what they are computed of.
@@ -28,6 +30,7 @@ class Matcher {
   /// x / sqrt(v), or x times 1 / sqrt(v).
   [[nodiscard]] std::optional<RootNorm> norm_at(const ForeignNode& node) const {
     if (node.op == "Div") return norm_of(node.inputs[0], radicand(node.inputs[1]));
+    if (node.op == "Add") return tensorflow_norm(node);
     if (node.op != "Mul") return std::nullopt;
     for (const std::size_t i : {0, 1}) {
       auto found = norm_of(node.inputs[i], inverse_radicand(node.inputs[1 - i]));
@@ -87,6 +90,33 @@ class Matcher {
     return power != nullptr && power->inputs[0] == of && scalar(power->inputs[1]) == 2.F;
   }
 
+  /// TensorFlow's x g + (shift - mean g) with g = scale / sqrt(v).
+  [[nodiscard]] std::optional<RootNorm> tensorflow_norm(const ForeignNode& sum) const {
+    const ForeignNode* const product = producer(sum.inputs[0], "Mul");
+    if (product == nullptr) return std::nullopt;
+    const ForeignNode* const factor = producer(product->inputs[1], "Mul");
+    if (factor == nullptr || !graph_.constants.contains(factor->inputs[1])) return std::nullopt;
+    const std::string variance = inverse_radicand(factor->inputs[0]);
+    const ForeignNode* const shifted = producer(sum.inputs[1], "Add");
+    const ForeignNode* const moved = shifted == nullptr ? nullptr : producer(shifted->inputs[0], "Mul");
+    const bool has_shift = moved != nullptr && graph_.constants.contains(shifted->inputs[1]) &&
+                           moved->inputs[1] == product->inputs[1];
+    const ForeignNode* const minus = has_shift ? producer(moved->inputs[0], "Neg") : nullptr;
+    const ForeignNode* const root = producer(variance, "Add");
+    if (minus == nullptr || root == nullptr) return std::nullopt;
+    const auto epsilon = scalar(root->inputs[1]);
+    const auto squares = mean(root->inputs[0]);
+    const auto centre = mean(minus->inputs[0]);
+    const ForeignNode* const square = squares ? producer(squares->of, "Mul") : nullptr;
+    const ForeignNode* const difference = square == nullptr ? nullptr : producer(square->inputs[0], "Sub");
+    const bool is_norm =
+        difference != nullptr && epsilon && centre && square->inputs[0] == square->inputs[1] &&
+        difference->inputs[0] == product->inputs[0] && difference->inputs[1] == minus->inputs[0] &&
+        centre->of == product->inputs[0] && centre->axes == squares->axes;
+    if (!is_norm) return std::nullopt;
+    return RootNorm{product->inputs[0], true, *epsilon, centre->axes, factor->inputs[1], shifted->inputs[1]};
+  }
+
   [[nodiscard]] std::optional<RootNorm> norm_of(const std::string& x, const std::string& v) const {
     const ForeignNode* const sum = producer(v, "Add");
     if (sum == nullptr) return std::nullopt;
@@ -118,6 +148,16 @@ ForeignGraph with_root_norms(ForeignGraph graph) {
     if (auto found = matcher.norm_at(graph.nodes[i])) norms.emplace_back(i, std::move(*found));
   }
   for (const auto& [i, norm] : norms) {
+    if (!norm.scale.empty()) {
+      const ForeignNode& last = graph.nodes[i];
+      const std::string normed = last.name + " normalised";
+      const std::string scaled = last.name + " scaled";
+      const std::string output = last.outputs.front();
+      const std::string name = last.name;
+      graph.nodes[i] = {name, "", {}, {normed}};
+      graph.nodes.push_back({name, "Mul", {normed, norm.scale}, {scaled}});
+      graph.nodes.push_back({name, "Add", {scaled, norm.shift}, {output}});
+    }
     ForeignNode& node = graph.nodes[i];
     node.op = root_norm_op;
     node.inputs = {norm.input};
