@@ -18,11 +18,12 @@
  * Handles: the program destroys every handle that it makes (load, clone, create). Calls with a null or
  * destroyed handle return MYLOS_BAD_INPUT ("bad-call").
  *
- * Threads: only one thread at a time may use a handle, except models: as many calls may compute with one at the
- * same time as mylos_load_options.threads says, each on its calling thread alone. A call that finds as many running
- * on the handle returns MYLOS_FAILED ("bad-call"). Threads may also each have a clone. These calls may be made inside
- * an OpenMP parallel region; all others, including the destroy functions, must be made outside of parallel regions.
- * After fork(), the child process cannot use a library that runs several threads.
+ * Threads: only one thread at a time may use a handle, except models: as many calls may compute with one at
+ * the same time as mylos_load_options.threads says, each on its calling thread alone. A call that finds as
+ * many running on the handle returns MYLOS_FAILED ("bad-call"). Threads may also each have a clone. These
+ * calls may be made inside an OpenMP parallel region; all others, including the destroy functions, must be
+ * made outside of parallel regions. After fork(), the child process cannot use a library that runs several
+ * threads.
  *
  * Start and end: the library has a private copy of Kokkos, which the first call starts and exit() shuts down.
  * See mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends
@@ -114,8 +115,8 @@ const char* mylos_last_error_id(void);
 
 /* Starts Kokkos with this number of threads, unless an earlier call has started it. If `threads` is 0, or
  * another function starts Kokkos, the number is OMP_NUM_THREADS if that is set, else 1 if MPI is running,
- * else one per processor that the program may use. The program's own OpenMP regions keep their number of threads.
- * Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
+ * else one per processor that the program may use. The program's own OpenMP regions keep their number of
+ * threads. Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
 int32_t mylos_initialize_abi(int32_t abi, int32_t threads);
 /* The same for this header's version: call this one. */
 static inline int32_t mylos_initialize(int32_t threads) {
@@ -134,8 +135,8 @@ typedef struct mylos_model mylos_model;
 
 /* How a model is loaded; all 0 is the default. */
 typedef struct mylos_load_options {
-  int32_t average;     /* 1: the moving average of the weights */
-  int32_t threads;     /* calls at the same time, each in a workspace of its own; 0: one. Of an ensemble 0 or 1 */
+  int32_t average; /* 1: the moving average of the weights */
+  int32_t threads; /* calls at the same time, each in a workspace of its own; 0: one. Of an ensemble 0 or 1 */
   int64_t max_samples; /* computed at a time, which bounds the workspace; 0: chosen by their size */
 } mylos_load_options;
 
@@ -189,15 +190,28 @@ static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_loa
                                                int32_t rank, const int64_t* shape, mylos_model** model) {
   return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
 }
-/* Loads a model that mylos_model_vjp() and mylos_model_jacobian() may be called on: it holds the network once
- * more, in float. `rank` and `shape` as above; 0 and NULL: the grid of training. Its memory is in
- * mylos_model_info; mylos_model_memory_of() states that without derivatives. */
+/* Loads a model that mylos_model_vjp(), mylos_model_jvp() and mylos_model_jacobian() may be called on: it
+ * holds the network once more, in float. `rank` and `shape` as above; 0 and NULL: the grid of training. Its
+ * memory is in mylos_model_info; mylos_model_memory_of() states that without derivatives. */
 int32_t mylos_model_open_with_derivatives(int32_t abi, const char* path, const mylos_load_options* options,
                                           int32_t rank, const int64_t* shape, mylos_model** model);
 /* The same for this header's version, on the grid of training. */
 static inline int32_t mylos_model_load_with_derivatives(const char* path, const mylos_load_options* options,
                                                         mylos_model** model) {
   return mylos_model_open_with_derivatives(MYLOS_ABI_VERSION, path, options, 0, NULL, model);
+}
+/* Loads a model that computes in double from the weights in float, for arrays in host memory: doubles are not
+ * rounded on entry, nor on exit. `derivatives`: 1: mylos_model_vjp() and its like may be called, and compute
+ * in double too. `rank` and `shape` as above. Of networks of vectors of dense layers, activations, norms,
+ * sums and concatenations; others fail with MYLOS_BAD_INPUT ("unsupported-feature"), and the message names
+ * the layer. The type in mylos_model_info is MYLOS_FP64, and its bytes are those of this model. */
+int32_t mylos_model_open_in_double(int32_t abi, const char* path, const mylos_load_options* options,
+                                   int32_t derivatives, int32_t rank, const int64_t* shape,
+                                   mylos_model** model);
+/* The same for this header's version, on the grid of training. */
+static inline int32_t mylos_model_load_in_double(const char* path, const mylos_load_options* options,
+                                                 int32_t derivatives, mylos_model** model) {
+  return mylos_model_open_in_double(MYLOS_ABI_VERSION, path, options, derivatives, 0, NULL, model);
 }
 /* Computes the memory that the model of this file would take. Reads the file without its weights. */
 int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
@@ -214,11 +228,16 @@ const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t in
 int32_t mylos_model_infer(const mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                           int32_t units);
 /* Computes dx = J^T dy, where J are the derivatives of the outputs, as mylos_model_infer() writes them, with
- * respect to the inputs at x: the gradient of any function of the outputs whose gradient is dy. dx is an array
- * like x, dy one like y. The network computes in float, whatever its type. Returns MYLOS_BAD_INPUT
+ * respect to the inputs at x: the gradient of any function of the outputs whose gradient is dy. dx is an
+ * array like x, dy one like y. The network computes in float, whatever its type, or in double if it was
+ * loaded so. Returns MYLOS_BAD_INPUT
  * ("bad-call") if the model was not loaded with derivatives. */
 int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* x, const mylos_const_array* dy,
                         const mylos_array* dx, int32_t units);
+/* Computes dy = J dx, the derivatives along the direction dx, an array like x. In float it takes as long as
+ * mylos_model_jacobian(), whose limit it has; in double as long as two calls of mylos_model_infer(). */
+int32_t mylos_model_jvp(const mylos_model* model, const mylos_const_array* x, const mylos_const_array* dx,
+                        const mylos_array* dy, int32_t units);
 /* Computes J itself: the last dimensions of j are [outputs, inputs], or both flattened. Takes as long as
  * `outputs` calls of mylos_model_vjp(); at most 2^22 numbers a sample. */
 int32_t mylos_model_jacobian(const mylos_model* model, const mylos_const_array* x, const mylos_array* j,
@@ -267,9 +286,9 @@ int32_t mylos_model_check_inputs(const mylos_model* model, const mylos_const_arr
 /* Computes outputs as mylos_model_infer() in data units does, with their standard deviations and the bounds
  * of their intervals. Each of the last three may be NULL, but not all of them. Returns MYLOS_BAD_INPUT
  * ("missing-dataset") if the model has none. */
-int32_t mylos_model_infer_uncertain(const mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
-                                    const mylos_array* deviation, const mylos_array* lower,
-                                    const mylos_array* upper);
+int32_t mylos_model_infer_uncertain(const mylos_model* model, const mylos_const_array* x,
+                                    const mylos_array* mean, const mylos_array* deviation,
+                                    const mylos_array* lower, const mylos_array* upper);
 
 /* Several models of the same inputs and outputs, and how far they agree. */
 typedef struct mylos_ensemble mylos_ensemble;
@@ -282,6 +301,16 @@ static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t coun
                                           mylos_ensemble** ensemble) {
   return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);
 }
+/* Loads an ensemble that mylos_ensemble_vjp() and its like may be called on: each member holds its network
+ * once more, in float. */
+int32_t mylos_ensemble_open_with_derivatives(int32_t abi, const char* const* paths, int32_t count,
+                                             const mylos_load_options* options, mylos_ensemble** ensemble);
+/* The same for this header's version. */
+static inline int32_t mylos_ensemble_load_with_derivatives(const char* const* paths, int32_t count,
+                                                           const mylos_load_options* options,
+                                                           mylos_ensemble** ensemble) {
+  return mylos_ensemble_open_with_derivatives(MYLOS_ABI_VERSION, paths, count, options, ensemble);
+}
 /* Computes the memory that the ensemble of these files would take. */
 int32_t mylos_ensemble_memory_of(const char* const* paths, int32_t count, const mylos_load_options* options,
                                  mylos_bytes* bytes);
@@ -293,6 +322,14 @@ int32_t mylos_ensemble_get_info(const mylos_ensemble* ensemble, mylos_model_info
  * mylos_model_infer(). */
 int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_array* mean,
                              const mylos_array* deviation, int32_t units);
+/* Compute derivatives of the ensemble's mean, as mylos_model_vjp(), mylos_model_jvp() and
+ * mylos_model_jacobian() do of a model's outputs. */
+int32_t mylos_ensemble_vjp(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_const_array* dy,
+                           const mylos_array* dx, int32_t units);
+int32_t mylos_ensemble_jvp(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_const_array* dx,
+                           const mylos_array* dy, int32_t units);
+int32_t mylos_ensemble_jacobian(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_array* j,
+                                int32_t units);
 /* Sets flags by the statistics of member `member`, from 0. */
 int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, int32_t member, const mylos_const_array* x,
                                     const mylos_input_check* check, uint8_t* flags,

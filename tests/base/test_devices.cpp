@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/errors/machine.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::devices_test {

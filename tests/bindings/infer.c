@@ -103,6 +103,41 @@ static void derivatives(const char* path, const float* inputs) {
   require(mylos_model_destroy(plain) == MYLOS_OK && mylos_model_destroy(model) == MYLOS_OK, "destroy both");
 }
 
+/* In double, outputs are those in float but for its rounding, and jvp is the Jacobian's product within that of double. */
+static void in_double(const char* path, const float* inputs) {
+  mylos_model *model, *plain;
+  mylos_model_info info;
+  double x[INPUTS], y[OUTPUTS], in_float[OUTPUTS], dx[INPUTS], dy[OUTPUTS], j[OUTPUTS][INPUTS];
+  const mylos_const_array from = mylos_read_f64(x, 1, INPUTS), along = mylos_read_f64(dx, 1, INPUTS);
+  const mylos_array to_y = mylos_write_f64(y, 1, OUTPUTS), to_dy = mylos_write_f64(dy, 1, OUTPUTS);
+  const mylos_array to_float = mylos_write_f64(in_float, 1, OUTPUTS);
+  const mylos_array to_j = mylos_write_f64(&j[0][0], 1, OUTPUTS * INPUTS);
+  int i, o;
+  for (i = 0; i < INPUTS; ++i) {
+    x[i] = inputs[i];
+    dx[i] = 0.1 * i - 0.2;
+  }
+  require(mylos_model_load(path, &plain) == MYLOS_OK, "load in float");
+  require(mylos_model_load_in_double(path, NULL, 1, &model) == MYLOS_OK, "load in double");
+  require(mylos_model_get_info(model, &info) == MYLOS_OK && info.type == MYLOS_FP64, "its type");
+  require(mylos_model_infer(model, &from, &to_y, MYLOS_DATA_UNITS) == MYLOS_OK, "infer in double");
+  require(mylos_model_infer(plain, &from, &to_float, MYLOS_DATA_UNITS) == MYLOS_OK, "infer in float");
+  require(mylos_model_jvp(model, &from, &along, &to_dy, MYLOS_DATA_UNITS) == MYLOS_OK, "jvp in double");
+  require(mylos_model_jacobian(model, &from, &to_j, MYLOS_DATA_UNITS) == MYLOS_OK, "jacobian in double");
+  for (o = 0; o < OUTPUTS; ++o) {
+    double sum = 0, largest = 0;
+    for (i = 0; i < INPUTS; ++i) {
+      sum += j[o][i] * dx[i];
+      largest += fabs(j[o][i] * dx[i]);
+    }
+    require(fabs(dy[o] - sum) <= 1e-14 * largest, "a product with the Jacobian in double");
+    require(fabs(y[o] - in_float[o]) <= (of_halves ? 0.1 : 1e-4) * (fabs(y[o]) + 1), "outputs near those in float");
+    require(y[o] != (double)(float)y[o], "an output in double");
+  }
+  require(mylos_model_destroy(model) == MYLOS_OK && mylos_model_destroy(plain) == MYLOS_OK, "destroy the double one");
+  require(mylos_model_load_in_double(path, NULL, 2, &model) == MYLOS_BAD_INPUT && model == NULL, "a flag of 2");
+}
+
 int main(int count, char** texts) {
   mylos_model *model, *clone;
   mylos_model_info info;
@@ -136,6 +171,7 @@ int main(int count, char** texts) {
   rows_of_floats(model, inputs, expected, 0);
   of_halves = info.type != MYLOS_FP32;
   derivatives(texts[1], inputs);
+  in_double(texts[1], inputs);
   require(mylos_model_clone(model, &clone) == MYLOS_OK, "clone");
   require(mylos_model_destroy(model) == MYLOS_OK, "destroy");
   rows_of_floats(clone, inputs, expected, rows);

@@ -102,6 +102,17 @@ contains
       end do
     end do
     call derived%free()
+    call derived%load(argument, derivatives=.true., in_double=.true.)
+    call derived%jacobian(inputs, j)
+    call derived%jvp(inputs, inputs, dy, error)
+    call require(error%code == 2 .and. index(error%message, "dx") > 0, "x as a direction")
+    dx = 0.5_real64 * inputs + 0.25_real64
+    call derived%jvp(inputs, dx, dy)
+    do sample = 1, 2
+      call require(all(abs(dy(:, sample) - matmul(dx(:, sample), j(:, :, sample))) < 1e-13_real64 * (1 + abs(dy(:, sample)))), &
+                   "a product of the Jacobian in double")
+    end do
+    call derived%free()
   end subroutine derivatives
 
   subroutine four_and_five_dimensions()

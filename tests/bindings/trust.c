@@ -120,6 +120,47 @@ static void ensembles(char** files, const float* inputs, const float* expected, 
   free(flags);
 }
 
+/* Of the mean: those of the members, averaged. */
+static void derivatives_of_ensemble(char** files, const float* inputs) {
+  mylos_ensemble* ensemble;
+  mylos_model* member;
+  const char* const paths[3] = {files[0], files[1], files[2]};
+  float dx[INPUTS], of_member[INPUTS], along[INPUTS], dy[OUTPUTS], j[OUTPUTS * INPUTS];
+  double mean[INPUTS] = {0};
+  const float seed[OUTPUTS] = {0.5F, -1.0F, 2.0F};
+  const mylos_const_array x = mylos_read_f32(inputs, 1, INPUTS), from = mylos_read_f32(seed, 1, OUTPUTS);
+  const mylos_const_array direction = mylos_read_f32(along, 1, INPUTS);
+  const mylos_array to = mylos_write_f32(dx, 1, INPUTS), to_member = mylos_write_f32(of_member, 1, INPUTS);
+  const mylos_array to_dy = mylos_write_f32(dy, 1, OUTPUTS), to_j = mylos_write_f32(j, 1, OUTPUTS * INPUTS);
+  int i, o, m;
+  memcpy(along, inputs, sizeof along);
+  require(mylos_ensemble_load(paths, 3, &ensemble) == MYLOS_OK, "an ensemble without derivatives");
+  refused(mylos_ensemble_vjp(ensemble, &x, &from, &to, MYLOS_DATA_UNITS), "bad-call", "no derivatives");
+  require(mylos_ensemble_destroy(ensemble) == MYLOS_OK, "destroy");
+  require(mylos_ensemble_load_with_derivatives(paths, 3, NULL, &ensemble) == MYLOS_OK, "with derivatives");
+  require(mylos_ensemble_vjp(ensemble, &x, &from, &to, MYLOS_DATA_UNITS) == MYLOS_OK, "vjp of an ensemble");
+  require(mylos_ensemble_jacobian(ensemble, &x, &to_j, MYLOS_DATA_UNITS) == MYLOS_OK, "jacobian of an ensemble");
+  require(mylos_ensemble_jvp(ensemble, &x, &direction, &to_dy, MYLOS_DATA_UNITS) == MYLOS_OK, "jvp of an ensemble");
+  for (m = 0; m < 3; ++m) {
+    require(mylos_model_load_with_derivatives(paths[m], NULL, &member) == MYLOS_OK, "a member");
+    require(mylos_model_vjp(member, &x, &from, &to_member, MYLOS_DATA_UNITS) == MYLOS_OK, "vjp of a member");
+    for (i = 0; i < INPUTS; ++i) mean[i] += (double)of_member[i] / 3;
+    require(mylos_model_destroy(member) == MYLOS_OK, "destroy a member");
+  }
+  for (i = 0; i < INPUTS; ++i) {
+    double sum = 0;
+    for (o = 0; o < OUTPUTS; ++o) sum += seed[o] * j[o * INPUTS + i];
+    require_near(dx[i], (float)mean[i], "a mean of derivatives", i);
+    require_near(dx[i], (float)sum, "a product with the Jacobian", i);
+  }
+  for (o = 0; o < OUTPUTS; ++o) {
+    double sum = 0;
+    for (i = 0; i < INPUTS; ++i) sum += inputs[i] * j[o * INPUTS + i];
+    require_near(dy[o], (float)sum, "a product of the Jacobian", o);
+  }
+  require(mylos_ensemble_destroy(ensemble) == MYLOS_OK, "destroy");
+}
+
 int main(int count, char** texts) {
   mylos_model *model, *without;
   int64_t rows;
@@ -134,6 +175,7 @@ int main(int count, char** texts) {
   flags_of_columns(model, inputs, expected, rows);
   refusals(model, without, inputs);
   ensembles(texts + 5, inputs, expected, rows);
+  derivatives_of_ensemble(texts + 5, inputs);
   require(mylos_model_destroy(model) == MYLOS_OK && mylos_model_destroy(without) == MYLOS_OK, "destroy");
   free(inputs);
   free(expected);

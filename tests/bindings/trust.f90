@@ -11,6 +11,7 @@ program trust
   character(len=1000) :: argument, files(3)
   real(real32), allocatable :: x(:, :), expected(:), mean(:, :), deviation(:, :), lower(:, :)
   real(real64), allocatable :: cube(:, :, :), columns(:, :), mean64(:, :), deviation64(:, :)
+  real(real32) :: dx(features, 2), dy(outputs, 2), j(features, outputs, 2)
   integer(int8), allocatable :: flags(:), wanted(:)
   integer :: rows, i
 
@@ -63,6 +64,14 @@ program trust
   call require_near(deviation, 2 + outputs, "deviation")
   call clone%infer(real(x, real64), mean64, deviation64)
   call require(all(mean64 == real(mean, real64)) .and. all(deviation64 == real(deviation, real64)), "real64")
+  call ensemble%load(files, derivatives=.true.)
+  call ensemble%vjp(x(:, 1:2), mean(:, 1:2), dx)
+  call ensemble%jvp(x(:, 1:2), dx, dy)
+  call ensemble%jacobian(x(:, 1:2), j)
+  do i = 1, 2
+    call require(all(abs(dx(:, i) - matmul(j(:, :, i), mean(:, i))) <= 1e-4 * maxval(abs(dx(:, i)))), "vjp of the mean")
+    call require(all(abs(dy(:, i) - matmul(dx(:, i), j(:, :, i))) <= 1e-4 * maxval(abs(dy(:, i)))), "jvp of the mean")
+  end do
   call ensemble%load(files(1:1), error)
   call require(error%code == 2 .and. error%id == "bad-call", "one member")
   print "(a)", "ok"

@@ -48,6 +48,47 @@ class EnsembleTest : public testing::Test {
   test::SharedFolder folder{ranks};
 };
 
+TEST_F(EnsembleTest, DerivativesAreTheMeansOfThoseOfTheMembers) {
+  using Matrix = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace>;
+  constexpr std::size_t samples = 300;  // beyond a piece of the Jacobians
+  const auto stored = write(3, DType::fp32);
+  Ensemble loaded(paths(3), {.derivatives = true});
+  Ensemble ensemble = loaded.clone();
+  const Matrix x("x", samples, 6), along("along", samples, 6), seeds("seeds", samples, 4);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x.data()[i] = std::sin(static_cast<double>(i));
+    along.data()[i] = std::cos(static_cast<double>(i));
+  }
+  for (std::size_t i = 0; i < seeds.size(); ++i) seeds.data()[i] = std::sin(0.3 * static_cast<double>(i));
+  const Matrix vjp("vjp", samples, 6), jvp("jvp", samples, 4), j("j", samples, 24);
+  const Matrix vjp_sum("vjp", samples, 6), jvp_sum("jvp", samples, 4), j_sum("j", samples, 24);
+  const auto add = [](const Matrix& values, const Matrix& sum) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum.data()[i] += values.data()[i] / 3;
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Model& member = loaded.member(i);
+    member.vjp(exec, x, seeds, vjp);
+    member.jvp(exec, x, along, jvp);
+    member.jacobian(exec, x, j);
+    add(vjp, vjp_sum);
+    add(jvp, jvp_sum);
+    add(j, j_sum);
+  }
+  ensemble.vjp(exec, x, seeds, vjp);
+  ensemble.jvp(exec, x, along, jvp);
+  ensemble.jacobian(exec, x, j);
+  for (const auto& [found, expected] :
+       {std::pair(vjp, vjp_sum), std::pair(jvp, jvp_sum), std::pair(j, j_sum)}) {
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_FLOAT_EQ(static_cast<float>(found.data()[i]), static_cast<float>(expected.data()[i])) << i;
+  }
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"scaled in other ways"},
+                            [&] { ensemble.vjp(exec, x, seeds, vjp, Units::network); }));
+  Ensemble plain(paths(3));
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"Ensemble::jvp", "LoadOptions::derivatives"},
+                            [&] { plain.jvp(exec, x, along, jvp); }));
+}
+
 TEST_F(EnsembleTest, MeanAndDeviationAreThoseOfTheMembers) {
   for (const DType type : {DType::fp32, DType::bf16}) {
     const auto stored = write(3, type);

@@ -158,7 +158,11 @@ TEST_F(ModelDerivatives, ArePulledBackAsByTheJacobianForAnyNumberOfSamples) {
       for (std::size_t i = 0; i < inputs; ++i) x(s, i) = std::sin(static_cast<double>(s * inputs + i));
       for (std::size_t o = 0; o < outputs; ++o) dy(s, o) = std::cos(static_cast<float>(s * outputs + o));
     }
+    Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> along("dx", samples, inputs);
+    Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> d_outputs("dy", samples, outputs);
+    for (std::size_t i = 0; i < along.size(); ++i) along.data()[i] = std::cos(0.3 * static_cast<double>(i));
     model.vjp(exec, x, dy, dx, each.units);
+    model.jvp(exec, x, along, d_outputs, each.units);
     model.jacobian(exec, x, j, each.units);
     for (std::size_t s = 0; s < samples; ++s) {
       Numbers expected(inputs), wrong;
@@ -167,6 +171,15 @@ TEST_F(ModelDerivatives, ArePulledBackAsByTheJacobianForAnyNumberOfSamples) {
         wrong.push_back(dx(s, i) - expected[i]);
       }
       EXPECT_LT(norm_of(wrong), 1e-5 * norm_of(expected) + 1e-6) << "sample " << s;
+      for (std::size_t o = 0; o < outputs; ++o) {
+        double sum = 0;
+        double sizes = 0;
+        for (std::size_t i = 0; i < inputs; ++i) {
+          sum += j(s, o, i) * along(s, i);
+          sizes += std::abs(j(s, o, i) * along(s, i));
+        }
+        EXPECT_NEAR(static_cast<double>(d_outputs(s, o)), sum, 1e-6 * sizes) << "sample " << s;
+      }
     }
   }
 }
@@ -277,6 +290,9 @@ TEST_F(ModelDerivatives, AreRefusedWhereTheyWereNotAskedForOrDoNotFit) {
                             [&] { plain.vjp(exec, x, dy, dx); }));
   EXPECT_TRUE(test::refuses(errors::bad_call, {"Model::jacobian", "LoadOptions::derivatives"},
                             [&] { plain.jacobian(exec, x, j); }));
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"Model::jvp", "LoadOptions::derivatives"},
+                            [&] { plain.jvp(exec, x, dx, dy); }));
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"dy"}, [&] { model.jvp(exec, x, dx, wrong); }));
   EXPECT_TRUE(test::refuses(errors::bad_call, {"dy"}, [&] { model.vjp(exec, x, wrong, dx); }));
   EXPECT_TRUE(test::refuses(errors::bad_call, {"dx"}, [&] { model.vjp(exec, x, dy, wrong); }));
   EXPECT_TRUE(test::refuses(errors::bad_call, {"x", "dx"}, [&] { model.vjp(exec, x, dy, x); }));

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "interchange/source_networks.hpp"
+#include "model/source_networks.hpp"
 #include "mylos/interchange/source/routines/c_routines.hpp"
 #include "mylos/interchange/source/routines/fortran_routines.hpp"
-#include "mylos/interchange/source/source_names.hpp"
+#include "mylos/model/source/source_names.hpp"
 
 namespace mylos::source_text_test {
 

@@ -149,6 +149,17 @@ module mylos_c
       type(c_ptr), intent(inout) :: model
       integer(c_int32_t) :: status
     end function c_model_open_with_derivatives
+    function c_model_open_in_double(abi, path, options, derivatives, rank, shape, model) &
+        bind(c, name="mylos_model_open_in_double") result(status)
+      import :: c_char, c_int32_t, c_int64_t, c_load_options, c_ptr
+      integer(c_int32_t), value :: abi
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_load_options), intent(in) :: options
+      integer(c_int32_t), value :: derivatives, rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: model
+      integer(c_int32_t) :: status
+    end function c_model_open_in_double
     function c_model_clone(model, clone) bind(c, name="mylos_model_clone") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: model
@@ -182,6 +193,13 @@ module mylos_c
       integer(c_int32_t), value :: units
       integer(c_int32_t) :: status
     end function c_model_vjp
+    function c_model_jvp(model, x, dx, dy, units) bind(c, name="mylos_model_jvp") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: model
+      type(c_array), intent(in) :: x, dx, dy
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_model_jvp
     function c_model_jacobian(model, x, j, units) bind(c, name="mylos_model_jacobian") result(status)
       import :: c_array, c_int32_t, c_ptr
       type(c_ptr), value :: model
@@ -227,6 +245,15 @@ module mylos_c
       type(c_ptr), intent(inout) :: ensemble
       integer(c_int32_t) :: status
     end function c_ensemble_open
+    function c_ensemble_open_with_derivatives(abi, paths, count, options, ensemble) &
+        bind(c, name="mylos_ensemble_open_with_derivatives") result(status)
+      import :: c_int32_t, c_load_options, c_ptr
+      integer(c_int32_t), value :: abi, count
+      type(c_ptr), intent(in) :: paths(*)
+      type(c_load_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: ensemble
+      integer(c_int32_t) :: status
+    end function c_ensemble_open_with_derivatives
     function c_ensemble_clone(ensemble, clone) bind(c, name="mylos_ensemble_clone") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: ensemble
@@ -246,6 +273,27 @@ module mylos_c
       integer(c_int32_t), value :: units
       integer(c_int32_t) :: status
     end function c_ensemble_infer
+    function c_ensemble_vjp(ensemble, x, dy, dx, units) bind(c, name="mylos_ensemble_vjp") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_array), intent(in) :: x, dy, dx
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_ensemble_vjp
+    function c_ensemble_jvp(ensemble, x, dx, dy, units) bind(c, name="mylos_ensemble_jvp") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_array), intent(in) :: x, dx, dy
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_ensemble_jvp
+    function c_ensemble_jacobian(ensemble, x, j, units) bind(c, name="mylos_ensemble_jacobian") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_array), intent(in) :: x, j
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_ensemble_jacobian
     function c_ensemble_destroy(ensemble) bind(c, name="mylos_ensemble_destroy") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: ensemble

@@ -21,19 +21,24 @@ module mylos_ensembles
     procedure :: outputs => ensemble_outputs
     procedure, private :: infer_32, infer_64
     generic :: infer => infer_32, infer_64
+    procedure, private :: vjp_32, vjp_64, jvp_32, jvp_64, jacobian_32, jacobian_64
+    generic :: vjp => vjp_32, vjp_64
+    generic :: jvp => jvp_32, jvp_64
+    generic :: jacobian => jacobian_32, jacobian_64
     final :: ensemble_final
   end type mylos_ensemble
 
 contains
 
-  ! Loads two or more files; trailing blanks in their names are ignored. `average` and `max_samples` are those
-  ! of a model.
-  subroutine ensemble_load(self, paths, error, average, max_samples)
+  ! Loads two or more files; trailing blanks in their names are ignored. `average`, `max_samples` and
+  ! `derivatives` are those of a model.
+  subroutine ensemble_load(self, paths, error, average, max_samples, derivatives)
     class(mylos_ensemble), intent(inout) :: self
     character(len=*), intent(in) :: paths(:)
     type(mylos_error), intent(inout), optional :: error
     logical, intent(in), optional :: average
     integer, intent(in), optional :: max_samples
+    logical, intent(in), optional :: derivatives
     character(len=len(paths) + 1), target :: names(size(paths))
     type(c_ptr) :: addresses(size(paths))
     type(c_load_options) :: options
@@ -45,7 +50,12 @@ contains
     options%average = flag(average)
     if (present(max_samples)) options%max_samples = int(max_samples, c_int64_t)
     call self%free()
-    call check(c_ensemble_open(mylos_abi, addresses, size(paths, kind=c_int32_t), options, self%handle), error)
+    if (flag(derivatives) /= 0) then
+      call check(c_ensemble_open_with_derivatives(mylos_abi, addresses, size(paths, kind=c_int32_t), options, &
+                                                  self%handle), error)
+    else
+      call check(c_ensemble_open(mylos_abi, addresses, size(paths, kind=c_int32_t), options, self%handle), error)
+    end if
   end subroutine ensemble_load
 
   ! Makes `clone` an ensemble that shares the weights.
@@ -108,4 +118,65 @@ contains
     call check(c_ensemble_infer(self%handle, described(x, columns_first), described(mean, columns_first), &
                                 described(deviation, columns_first), flag(raw)), error)
   end subroutine infer_64
+
+  ! vjp(x, dy, dx, error, columns_first, raw), jvp(x, dx, dy, ...) and jacobian(x, j, ...): derivatives of the mean, as of
+  ! type(mylos_model), for an ensemble that was loaded with derivatives=.true.
+
+  subroutine vjp_32(self, x, dy, dx, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real32), intent(in), target :: x(..), dy(..)
+    real(real32), intent(inout), target :: dx(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_vjp(self%handle, described(x, columns_first), described(dy, columns_first), &
+                              described(dx, columns_first), flag(raw)), error)
+  end subroutine vjp_32
+
+  subroutine vjp_64(self, x, dy, dx, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real64), intent(in), target :: x(..), dy(..)
+    real(real64), intent(inout), target :: dx(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_vjp(self%handle, described(x, columns_first), described(dy, columns_first), &
+                              described(dx, columns_first), flag(raw)), error)
+  end subroutine vjp_64
+
+  subroutine jvp_32(self, x, dx, dy, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real32), intent(in), target :: x(..), dx(..)
+    real(real32), intent(inout), target :: dy(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_jvp(self%handle, described(x, columns_first), described(dx, columns_first), &
+                              described(dy, columns_first), flag(raw)), error)
+  end subroutine jvp_32
+
+  subroutine jvp_64(self, x, dx, dy, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real64), intent(in), target :: x(..), dx(..)
+    real(real64), intent(inout), target :: dy(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_jvp(self%handle, described(x, columns_first), described(dx, columns_first), &
+                              described(dy, columns_first), flag(raw)), error)
+  end subroutine jvp_64
+
+  subroutine jacobian_32(self, x, j, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    real(real32), intent(inout), target :: j(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_jacobian(self%handle, described(x, columns_first), described(j, columns_first), flag(raw)), error)
+  end subroutine jacobian_32
+
+  subroutine jacobian_64(self, x, j, error, columns_first, raw)
+    class(mylos_ensemble), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    real(real64), intent(inout), target :: j(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_ensemble_jacobian(self%handle, described(x, columns_first), described(j, columns_first), flag(raw)), error)
+  end subroutine jacobian_64
 end module mylos_ensembles

@@ -31,8 +31,9 @@ module mylos_models
     procedure :: class_name => model_class_name
     procedure, private :: infer_32_32, infer_32_64, infer_64_32, infer_64_64
     generic :: infer => infer_32_32, infer_32_64, infer_64_32, infer_64_64
-    procedure, private :: vjp_32, vjp_64, jacobian_32, jacobian_64
+    procedure, private :: vjp_32, vjp_64, jvp_32, jvp_64, jacobian_32, jacobian_64
     generic :: vjp => vjp_32, vjp_64
+    generic :: jvp => jvp_32, jvp_64
     generic :: jacobian => jacobian_32, jacobian_64
     procedure :: coverage => model_coverage  ! of the intervals; 0: the file has no calibration
     procedure :: has_deviations => model_has_deviations
@@ -48,9 +49,9 @@ contains
   ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: the
   ! number of samples computed at a time, which bounds the workspace. `shape`: the shape of a sample on a
   ! different grid from that of training, channels first. `threads`: the calls that may compute at the same time,
-  ! each on its calling thread alone; 1 by default. `derivatives`: vjp() and jacobian() may be called; the network is then
-  ! held once more, in float.
-  subroutine model_load(self, path, error, average, max_samples, shape, threads, derivatives)
+  ! each on its calling thread alone; 1 by default. `derivatives`: vjp(), jvp() and jacobian() may be called; the network
+  ! is then held once more, in float. `in_double`: the model computes in double, of networks of vectors.
+  subroutine model_load(self, path, error, average, max_samples, shape, threads, derivatives, in_double)
     class(mylos_model), intent(inout) :: self
     character(len=*), intent(in) :: path
     type(mylos_error), intent(inout), optional :: error
@@ -58,22 +59,24 @@ contains
     integer, intent(in), optional :: max_samples
     integer, intent(in), optional :: shape(:)
     integer, intent(in), optional :: threads
-    logical, intent(in), optional :: derivatives
+    logical, intent(in), optional :: derivatives, in_double
     type(c_load_options) :: options
-    integer(c_int64_t) :: none(0)
+    integer(c_int64_t), allocatable :: grid(:)
+    integer(c_int32_t) :: rank
     options%average = flag(average)
     if (present(max_samples)) options%max_samples = int(max_samples, c_int64_t)
     if (present(threads)) options%threads = int(threads, c_int32_t)
+    allocate (grid(0))
+    if (present(shape)) grid = int(shape(size(shape):1:-1), c_int64_t)
+    rank = size(grid, kind=c_int32_t)
     call self%free()
-    if (flag(derivatives) /= 0 .and. present(shape)) then
-      call check(c_model_open_with_derivatives(mylos_abi, trim(path) // c_null_char, options, size(shape, kind=c_int32_t), &
-                                               int(shape(size(shape):1:-1), c_int64_t), self%handle), error)
+    if (flag(in_double) /= 0) then
+      call check(c_model_open_in_double(mylos_abi, trim(path) // c_null_char, options, flag(derivatives), rank, grid, &
+                                        self%handle), error)
     else if (flag(derivatives) /= 0) then
-      call check(c_model_open_with_derivatives(mylos_abi, trim(path) // c_null_char, options, 0_c_int32_t, none, &
-                                               self%handle), error)
+      call check(c_model_open_with_derivatives(mylos_abi, trim(path) // c_null_char, options, rank, grid, self%handle), error)
     else if (present(shape)) then
-      call check(c_model_open_on_grid(mylos_abi, trim(path) // c_null_char, options, size(shape, kind=c_int32_t), &
-                                      int(shape(size(shape):1:-1), c_int64_t), self%handle), error)
+      call check(c_model_open_on_grid(mylos_abi, trim(path) // c_null_char, options, rank, grid, self%handle), error)
     else
       call check(c_model_open(mylos_abi, trim(path) // c_null_char, options, self%handle), error)
     end if
@@ -200,6 +203,7 @@ contains
 
   ! vjp(x, dy, dx, error, columns_first, raw): for a model that was loaded with derivatives=.true., dx = J^T dy, where J are
   ! the derivatives of the outputs with respect to the inputs at x. dx is like x, dy like y of infer().
+  ! jvp(x, dx, dy, error, columns_first, raw): dy = J dx.
   ! jacobian(x, j, error, columns_first, raw): J itself, j(inputs, outputs, samples), or with columns_first
   ! j(samples, outputs, inputs). All arrays must have the same kind.
 
@@ -222,6 +226,26 @@ contains
     call check(c_model_vjp(self%handle, described(x, columns_first), described(dy, columns_first), &
                            described(dx, columns_first), flag(raw)), error)
   end subroutine vjp_64
+
+  subroutine jvp_32(self, x, dx, dy, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..), dx(..)
+    real(real32), intent(inout), target :: dy(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_jvp(self%handle, described(x, columns_first), described(dx, columns_first), &
+                           described(dy, columns_first), flag(raw)), error)
+  end subroutine jvp_32
+
+  subroutine jvp_64(self, x, dx, dy, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..), dx(..)
+    real(real64), intent(inout), target :: dy(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_jvp(self%handle, described(x, columns_first), described(dx, columns_first), &
+                           described(dy, columns_first), flag(raw)), error)
+  end subroutine jvp_64
 
   subroutine jacobian_32(self, x, j, error, columns_first, raw)
     class(mylos_model), intent(in) :: self

@@ -57,6 +57,34 @@ class Ensemble {
   void infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
              Units units = Units::data);
 
+  /// Computes dx = J^T dy, dy = J dx, and J [outputs, inputs] as Model does, of the ensemble's mean: the
+  /// means of its members' derivatives, summed in double and rounded to float once. `units` as in infer().
+  /// Throws Error as Model does, and bad_call without LoadOptions::derivatives.
+  template <ArrayView Inputs, ArrayView Seeds, ArrayView Derivatives>
+  void vjp(const Execution& exec, const Inputs& x, const Seeds& dy, const Derivatives& dx,
+           Units units = Units::data) {
+    vjp(exec, const_array_of(x), const_array_of(dy), array_of(dx), units);
+  }
+  /// As vjp().
+  template <ArrayView Inputs, ArrayView Directions, ArrayView Derivatives>
+  void jvp(const Execution& exec, const Inputs& x, const Directions& dx, const Derivatives& dy,
+           Units units = Units::data) {
+    jvp(exec, const_array_of(x), const_array_of(dx), array_of(dy), units);
+  }
+  /// As vjp().
+  template <ArrayView Inputs, ArrayView Derivatives>
+  void jacobian(const Execution& exec, const Inputs& x, const Derivatives& j, Units units = Units::data) {
+    jacobian(exec, const_array_of(x), array_of(j), units);
+  }
+  /// The same for arrays that are described at run time.
+  void vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
+           Units units = Units::data);
+  /// The same for arrays that are described at run time.
+  void jvp(const Execution& exec, const ConstArray& x, const ConstArray& dx, const Array& dy,
+           Units units = Units::data);
+  /// The same for arrays that are described at run time.
+  void jacobian(const Execution& exec, const ConstArray& x, const Array& j, Units units = Units::data);
+
   /// The number of members.
   [[nodiscard]] std::size_t size() const;
   /// A member, in the order of the files: for its shapes and names, its own outputs, and check_inputs(). Used

@@ -12,9 +12,9 @@
 // Arrays may have any strides. A sample is the last dimensions of an array: the features of a vector, or the
 // points and channels of a grid ([height, width, channels]), also flattened to one dimension. All dimensions
 // before them number samples; inputs and outputs must agree in those. Inputs of doubles are rounded to float
-// once on entry, 16-bit inputs are widened, and outputs are rounded once. In the network's type, results
-// equal those of `mylos predict` bit for bit, whatever the layout of the arrays. inf and NaN are treated like
-// any other number.
+// once on entry (not with LoadOptions::in_double), 16-bit inputs are widened, and outputs are rounded once.
+// In the network's type, results equal those of `mylos predict` bit for bit, whatever the layout of the
+// arrays. inf and NaN are treated like any other number.
 //
 // Threads: LoadOptions::threads of them may call a Model at the same time, by default one; weights lie in
 // memory once. A call that finds as many running throws Error (bad_call) and computes nothing. Threads may
@@ -69,8 +69,13 @@ struct LoadOptions {
   /// Calls that may run on the model at the same time, each in a workspace of its own. With more than 1, a
   /// call computes on its calling thread alone.
   int threads = 1;
-  /// Whether vjp() and jacobian() may be called. The model then holds the network once more, in float.
+  /// Whether vjp(), jvp() and jacobian() may be called. The model then holds the network once more, in float.
   bool derivatives = false;
+  /// Whether the model computes in double, from the weights in float: inputs of doubles are exact, and
+  /// outputs are rounded to the type of their array alone. For networks of vectors of dense layers,
+  /// activations, norms, sums and concatenations, on the host. The weights then lie in memory in double
+  /// alone.
+  bool in_double = false;
   /// The shape of a sample on a different grid from that of training: extents, then channels. Empty: that of
   /// training. Layers with weights for each point of a grid (dense) support only the training grid.
   std::vector<std::int64_t> shape = {};
@@ -93,7 +98,8 @@ class Model {
   /// Loads the file. Throws Error: bad_input if the file does not exist, is damaged, has another format or
   /// contains a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than
   /// memory_of() states; failed inside an OpenMP parallel region. bad_input too if the network cannot read
-  /// samples of `options.shape`; the message names the layer.
+  /// samples of `options.shape`, or a layer cannot compute in double (unsupported_feature); the message names
+  /// the layer.
   /// kokkos_mismatch if the program has another Kokkos than the library (`kokkos`, kokkos_runtime.hpp).
   explicit Model(const std::string& path, const LoadOptions& options = {},
                  const KokkosRuntime& kokkos = kokkos_of_caller());
@@ -103,8 +109,8 @@ class Model {
   /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
-  /// Returns the memory that a model of this file takes, without allocating it. Throws as the constructor
-  /// does, except does_not_fit.
+  /// Returns the memory that a model of this file takes, without allocating it (in double, for a moment, 28
+  /// bytes for each weight). Throws as the constructor does, except does_not_fit.
   [[nodiscard]] static InferenceBytes memory_of(const std::string& path, const LoadOptions& options = {});
 
   /// Returns a model that shares the weights and has its own workspace and execution resources. Throws Error:
@@ -165,8 +171,8 @@ class Model {
   /// with respect to the inputs at `x`: the gradient of any function of the outputs whose gradient is `dy`.
   /// `x` and `dx` have the shape of inputs, `dy` that of outputs; no two may overlap. Of model.loss =
   /// "gaussian" the outputs are the means. The network computes in float, whatever its type, with the
-  /// statistics of infer(). Where it has no derivative (relu at 0), it takes one from one side. Otherwise
-  /// works as infer() does.
+  /// statistics of infer(), or in double as infer() does. Where it has no derivative (relu at 0), it takes
+  /// one from one side. Otherwise works as infer() does.
   ///
   /// Throws Error as infer() does, and bad_call without LoadOptions::derivatives.
   template <ArrayView Inputs, ArrayView Seeds, ArrayView Derivatives>
@@ -178,8 +184,22 @@ class Model {
   void vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
            Units units = Units::data) const;
 
+  /// Computes dy = J dx, the derivatives along the direction `dx`. `x` and `dx` have the shape of inputs,
+  /// `dy` that of outputs. In double it costs two calls of infer(). In float every row of J is computed, at
+  /// the cost of jacobian(), whose bound holds too: use vjp() where it is possible. Throws Error as
+  /// jacobian() does.
+  template <ArrayView Inputs, ArrayView Directions, ArrayView Derivatives>
+  void jvp(const Execution& exec, const Inputs& x, const Directions& dx, const Derivatives& dy,
+           Units units = Units::data) const {
+    jvp(exec, const_array_of(x), const_array_of(dx), array_of(dy), units);
+  }
+  /// The same for arrays that are described at run time.
+  void jvp(const Execution& exec, const ConstArray& x, const ConstArray& dx, const Array& dy,
+           Units units = Units::data) const;
+
   /// Computes J itself, [outputs(), inputs()] of each sample, also flattened, at the cost of outputs() calls
-  /// of vjp(). Throws Error as vjp() does, and bad_call if outputs() · inputs() is above 2^22.
+  /// of vjp(), in double of the smaller of outputs() and inputs(). Throws Error as vjp() does, and bad_call
+  /// if outputs() · inputs() is above 2^22.
   template <ArrayView Inputs, ArrayView Derivatives>
   void jacobian(const Execution& exec, const Inputs& x, const Derivatives& j,
                 Units units = Units::data) const {
@@ -233,8 +253,10 @@ class Model {
   [[nodiscard]] const std::vector<std::string>& class_names() const;
   /// The training step of the weights.
   [[nodiscard]] std::int64_t step() const;
-  /// The type that the first layer computes in.
+  /// The type that the first layer computes in, without LoadOptions::in_double.
   [[nodiscard]] DType type() const;
+  /// Whether the model computes in double.
+  [[nodiscard]] bool in_double() const;
   /// The number of calls that may run at the same time.
   [[nodiscard]] int threads() const;
   /// The number of samples that are computed at a time. A call may pass any number of them.

@@ -113,6 +113,20 @@ std::int32_t mylos_model_open_with_derivatives(std::int32_t abi, const char* pat
   });
 }
 
+std::int32_t mylos_model_open_in_double(std::int32_t abi, const char* path, const mylos_load_options* options,
+                                        std::int32_t derivatives, std::int32_t rank,
+                                        const std::int64_t* shape, mylos_model** model) {
+  return status_of([&] {
+    open_model(abi, path, model, [&] {
+      mylos::LoadOptions load = load_options_of(options);
+      if (rank != 0) load.shape = shape_of("mylos_model_open_in_double", rank, shape);
+      load.derivatives = flag_of(derivatives, "derivatives");
+      load.in_double = true;
+      return load;
+    });
+  });
+}
+
 std::int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes) {
   return status_of([&] {
     require_pointer(path, "mylos_model_memory_of", "the path");
@@ -171,6 +185,19 @@ std::int32_t mylos_model_vjp(const mylos_model* model, const mylos_const_array* 
     const mylos::Array derivatives = elements_of(dx, "dx");
     const OwnThreads threads;
     handle->model->vjp(*handle->execution, inputs, seeds, derivatives, units_of(units, "mylos_model_vjp"));
+  });
+}
+
+std::int32_t mylos_model_jvp(const mylos_model* model, const mylos_const_array* x,
+                             const mylos_const_array* dx, const mylos_array* dy, std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(model, "mylos_model_jvp");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::ConstArray direction = elements_of(dx, "dx");
+    const mylos::Array derivatives = elements_of(dy, "dy");
+    const OwnThreads threads;
+    handle->model->jvp(*handle->execution, inputs, direction, derivatives,
+                       units_of(units, "mylos_model_jvp"));
   });
 }
 

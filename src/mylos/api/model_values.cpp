@@ -63,7 +63,7 @@ mylos_model_info info_of(const Model& model) {
   info.input_names = static_cast<std::int64_t>(model.input_names().size());
   info.target_names = static_cast<std::int64_t>(model.target_names().size());
   info.class_names = static_cast<std::int64_t>(model.class_names().size());
-  info.type = type_of(model.type());
+  info.type = model.in_double() ? MYLOS_FP64 : type_of(model.type());
   info.bytes = bytes_of(model.bytes());
   return info;
 }

@@ -78,6 +78,19 @@ mylos_trust_info trust_of(const Model& model) {
   return info;
 }
 
+void open_ensemble(std::int32_t abi, const char* const* paths, std::int32_t count,
+                   const mylos_load_options* options, bool derivatives, mylos_ensemble** ensemble) {
+  require_pointer(ensemble, "mylos_ensemble_open", "the address of the handle");
+  *ensemble = nullptr;
+  require_same_abi(abi);
+  const std::vector<std::string> files = paths_of(paths, count, "mylos_ensemble_open");
+  LoadOptions load = load_options_of(options);
+  load.derivatives = derivatives;
+  library().start(0);
+  const OwnThreads threads;
+  *ensemble = library().add(std::make_unique<mylos_ensemble>(Ensemble(files, load)));
+}
+
 }  // namespace
 }  // namespace mylos::api
 
@@ -117,16 +130,13 @@ std::int32_t mylos_model_infer_uncertain(const mylos_model* model, const mylos_c
 
 std::int32_t mylos_ensemble_open(std::int32_t abi, const char* const* paths, std::int32_t count,
                                  const mylos_load_options* options, mylos_ensemble** ensemble) {
-  return status_of([&] {
-    require_pointer(ensemble, "mylos_ensemble_open", "the address of the handle");
-    *ensemble = nullptr;
-    require_same_abi(abi);
-    const std::vector<std::string> files = paths_of(paths, count, "mylos_ensemble_open");
-    const mylos::LoadOptions load = load_options_of(options);
-    library().start(0);
-    const OwnThreads threads;
-    *ensemble = library().add(std::make_unique<mylos_ensemble>(mylos::Ensemble(files, load)));
-  });
+  return status_of([&] { open_ensemble(abi, paths, count, options, false, ensemble); });
+}
+
+std::int32_t mylos_ensemble_open_with_derivatives(std::int32_t abi, const char* const* paths,
+                                                  std::int32_t count, const mylos_load_options* options,
+                                                  mylos_ensemble** ensemble) {
+  return status_of([&] { open_ensemble(abi, paths, count, options, true, ensemble); });
 }
 
 std::int32_t mylos_ensemble_memory_of(const char* const* paths, std::int32_t count,
@@ -170,6 +180,44 @@ std::int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_ar
     const OwnThreads threads;
     handle->ensemble->infer(*handle->execution, inputs, means, deviations,
                             units_of(units, "mylos_ensemble_infer"));
+  });
+}
+
+std::int32_t mylos_ensemble_vjp(mylos_ensemble* ensemble, const mylos_const_array* x,
+                                const mylos_const_array* dy, const mylos_array* dx, std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(ensemble, "mylos_ensemble_vjp");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::ConstArray seeds = elements_of(dy, "dy");
+    const mylos::Array derivatives = elements_of(dx, "dx");
+    const OwnThreads threads;
+    handle->ensemble->vjp(*handle->execution, inputs, seeds, derivatives,
+                          units_of(units, "mylos_ensemble_vjp"));
+  });
+}
+
+std::int32_t mylos_ensemble_jvp(mylos_ensemble* ensemble, const mylos_const_array* x,
+                                const mylos_const_array* dx, const mylos_array* dy, std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(ensemble, "mylos_ensemble_jvp");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::ConstArray direction = elements_of(dx, "dx");
+    const mylos::Array derivatives = elements_of(dy, "dy");
+    const OwnThreads threads;
+    handle->ensemble->jvp(*handle->execution, inputs, direction, derivatives,
+                          units_of(units, "mylos_ensemble_jvp"));
+  });
+}
+
+std::int32_t mylos_ensemble_jacobian(mylos_ensemble* ensemble, const mylos_const_array* x,
+                                     const mylos_array* j, std::int32_t units) {
+  return status_of([&] {
+    const InUse handle = library().use(ensemble, "mylos_ensemble_jacobian");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::Array derivatives = elements_of(j, "j");
+    const OwnThreads threads;
+    handle->ensemble->jacobian(*handle->execution, inputs, derivatives,
+                               units_of(units, "mylos_ensemble_jacobian"));
   });
 }
 

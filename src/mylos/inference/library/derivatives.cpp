@@ -49,11 +49,10 @@ std::int64_t jacobians_of_piece(const Chain& chain, std::int64_t samples) {
   return has_jacobian(chain) ? std::max<std::int64_t>(1, samples / chain.outputs()) : 0;
 }
 
-/// The host memory through which arrays of the host go to a device and back, in floats.
-std::size_t staged_values(const Chain& chain, std::int64_t samples) {
+/// The most floats that are read or written at a time.
+std::int64_t staged_values(const Chain& chain, std::int64_t samples) {
   const std::int64_t of_piece = samples * std::max(chain.inputs(), chain.outputs());
-  const std::int64_t of_jacobians = jacobians_of_piece(chain, samples) * chain.inputs() * chain.outputs();
-  return memory_is_host ? 0 : static_cast<std::size_t>(std::max(of_piece, of_jacobians));
+  return std::max(of_piece, jacobians_of_piece(chain, samples) * chain.inputs() * chain.outputs());
 }
 
 /// The channels of a point of the outputs.
@@ -150,20 +149,48 @@ void repeat_for_outputs(const Execution& exec, const ConstTensor& samples, std::
       });
 }
 
-}  // namespace
-
-bool has_jacobian(const Chain& chain) {
-  return chain.inputs() <= max_jacobian_numbers / chain.outputs();
+/// Writes d_out [samples, outputs] from output `first` on: the scalar products of rows [samples, some
+/// outputs] of the Jacobian with d_in [samples, inputs]. `inverse`: 1 / scale of each input; null: 1.
+void multiply_rows(const Execution& exec, const ConstTensor& rows, const double* inverse,
+                   const ConstTensor& d_in, std::int64_t first, const Tensor& d_out) {
+  const auto* const row = rows.as<float>();
+  const auto* const from = d_in.as<float>();
+  auto* const to = d_out.as<float>();
+  const std::int64_t inputs = rows.columns();
+  const std::int64_t outputs = d_out.columns();
+  const std::int64_t of_sample = rows.rows() / d_out.rows();
+  for_each_index(
+      exec, "row_products", rows.rows(), KOKKOS_LAMBDA(std::int64_t i) {
+        const std::int64_t sample = i / of_sample;
+        double sum = 0;
+        for (std::int64_t k = 0; k < inputs; ++k) {
+          // d(scaled value) = scale d(value): `inverse` divides, as write_samples() does.
+          const double derivative = static_cast<double>(row[i * inputs + k]);
+          sum += (inverse == nullptr ? derivative : derivative / inverse[k]) *
+                 static_cast<double>(from[sample * inputs + k]);
+        }
+        to[sample * outputs + first + (i - sample * of_sample)] = static_cast<float>(sum);
+      });
 }
+
+/// Calls each(piece) for all samples of the range, at most `samples` at a time.
+template <class Each>
+void for_each_piece(const SampleSpan& range, std::int64_t samples, const Each& each) {
+  for (std::int64_t done = 0; done < range.count; done += samples)
+    each(SampleSpan{range.first + done, std::min(samples, range.count - done), range.to + done});
+}
+
+}  // namespace
 
 ModelDerivatives::Tensors::Tensors(const Chain& chain, std::int64_t count, void* memory) : pieces(memory) {
   samples = pieces.take_tensor(DType::fp32, count, chain.inputs());
   inputs = pieces.take_tensor(DType::fp32, count, chain.inputs());
   d_outputs = pieces.take_tensor(DType::fp32, count, chain.outputs());
-  if (!memory_is_host)
-    staged = pieces.take_tensor(DType::fp32, count, std::max(chain.inputs(), chain.outputs()));
-  jacobian = pieces.take_tensor(DType::fp32, jacobians_of_piece(chain, count),
+  const std::int64_t jacobians = jacobians_of_piece(chain, count);
+  jacobian = pieces.take_tensor(DType::fp32, jacobians,
                                 chain.inputs() * (has_jacobian(chain) ? chain.outputs() : 1));
+  tangents = pieces.take_tensor(DType::fp32, jacobians, chain.inputs());
+  products = pieces.take_tensor(DType::fp32, jacobians, chain.outputs());
 }
 
 DerivativeNetwork::DerivativeNetwork(const StoredNetwork& network, const Engines& engines,
@@ -190,7 +217,7 @@ InferenceBytes DerivativeNetwork::memory(const StoredNetwork& network, const Eng
           .workspace = BufferStore::memory_bytes(chain) +
                        InputGradient::memory_bytes(chain, engines, samples) +
                        ModelDerivatives::Tensors(chain, samples, nullptr).pieces.bytes() +
-                       staged_values(chain, samples) * sizeof(float)};
+                       HostStaging::memory_bytes(staged_values(chain, samples))};
 }
 
 ModelDerivatives::ModelDerivatives(std::shared_ptr<const DerivativeNetwork> network,
@@ -200,10 +227,9 @@ ModelDerivatives::ModelDerivatives(std::shared_ptr<const DerivativeNetwork> netw
       buffers_(chain()),
       gradient_(chain(), network_->weights().of_stages(), buffers_, engines, network_->samples()),
       memory_("derivatives", Tensors(chain(), network_->samples(), nullptr).pieces.bytes()),
-      tensors_(chain(), network_->samples(), memory_.data()) {
+      tensors_(chain(), network_->samples(), memory_.data()),
+      staging_(staged_values(chain(), network_->samples())) {
   copy_statistics(Execution(), network_->statistics(), buffers_);
-  const std::size_t values = staged_values(chain(), network_->samples());
-  if (values > 0) staging_ = decltype(staging_)("staged derivatives", values);  // an empty one would allocate
 }
 
 ScalingTable ModelDerivatives::inputs(Units units) const {
@@ -219,38 +245,6 @@ ScalingTable ModelDerivatives::derivatives_of_outputs(Units units) const {
                                                                      : ScalingTable{};
 }
 
-void ModelDerivatives::read(const Execution& exec, const ArraySamples& from, std::int64_t first,
-                            const ScalingTable& scaling, const Tensor& rows) {
-  if (memory_is_host || from.on_device) return read_samples(exec, from, first, scaling, rows);
-  if constexpr (!memory_is_host) {
-    exec.fence("staging");  // the last rows have left the host's memory
-    const auto values = static_cast<std::size_t>(rows.size());
-    read_on_host(from, first, rows.rows(), rows.columns(), staging_.data());
-    const Tensor staged(tensors_.staged.data(), DType::fp32, rows.rows(), rows.columns());
-    Kokkos::deep_copy(exec, staged.flat<float>(),
-                      Kokkos::subview(staging_, std::pair(std::size_t{0}, values)));
-    read_samples(exec, array_of_rows(staged), 0, scaling, rows);
-  }
-}
-
-void ModelDerivatives::write(const Execution& exec, const ConstTensor& rows, const ScalingTable& scaling,
-                             const ArraySamples& to, std::int64_t first) {
-  if (memory_is_host || to.on_device) return write_samples(exec, rows, scaling, to, first);
-  if constexpr (!memory_is_host) {
-    ConstTensor floats = rows;
-    if (scaling.scale != nullptr) {
-      const Tensor staged(tensors_.staged.data(), DType::fp32, rows.rows(), rows.columns());
-      write_samples(exec, rows, scaling, array_of_rows(staged), 0);
-      floats = staged;
-    }
-    const auto values = static_cast<std::size_t>(rows.size());
-    Kokkos::deep_copy(exec, Kokkos::subview(staging_, std::pair(std::size_t{0}, values)),
-                      floats.flat<float>());
-    exec.fence("derivatives");
-    write_on_host(staging_.data(), rows.rows(), rows.columns(), to, first);
-  }
-}
-
 ConstTensor ModelDerivatives::pull_back(const Execution& exec, const ConstTensor& inputs,
                                         const ConstTensor& d_outputs, Units units) {
   const ConstTensor computed = gradient_.forward(exec, inputs);
@@ -260,40 +254,60 @@ ConstTensor ModelDerivatives::pull_back(const Execution& exec, const ConstTensor
 }
 
 void ModelDerivatives::vjp(const Execution& exec, const ArraySamples& x, const ArraySamples& dy,
-                           const ArraySamples& dx, Units units) {
-  for (std::int64_t first = 0; first < x.count; first += network_->samples()) {
-    const std::int64_t count = std::min(network_->samples(), x.count - first);
-    const Tensor in = tensors_.inputs.row_range(0, count);
-    const Tensor d_outputs = tensors_.d_outputs.row_range(0, count);
-    read(exec, x, first, inputs(units), in);
-    read(exec, dy, first, derivatives_of_outputs(units), d_outputs);
-    write(exec, pull_back(exec, in, d_outputs, units), derivatives_of_inputs(units), dx, first);
-  }
+                           const ArraySamples& dx, const SampleSpan& range, Units units) {
+  for_each_piece(range, network_->samples(), [&](const SampleSpan& piece) {
+    const Tensor in = tensors_.inputs.row_range(0, piece.count);
+    const Tensor d_outputs = tensors_.d_outputs.row_range(0, piece.count);
+    staging_.read(exec, x, piece.first, inputs(units), in);
+    staging_.read(exec, dy, piece.first, derivatives_of_outputs(units), d_outputs);
+    staging_.write(exec, pull_back(exec, in, d_outputs, units), derivatives_of_inputs(units), dx, piece.to);
+  });
   exec.fence("vjp");
 }
 
-void ModelDerivatives::jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to,
-                                Units units) {
+template <class Take>
+void ModelDerivatives::for_each_row(const Execution& exec, const Tensor& samples, Units units,
+                                    const Take& take) {
   const std::int64_t outputs = chain().outputs();
-  const std::int64_t of_sample = std::min(outputs, network_->samples());  // rows at a time
-  const std::int64_t at_a_time = tensors_.jacobian.rows();
-  for (std::int64_t first = 0; first < x.count; first += at_a_time) {
-    const std::int64_t count = std::min(at_a_time, x.count - first);
-    const Tensor in = tensors_.samples.row_range(0, count);
-    read(exec, x, first, inputs(units), in);
-    for (std::int64_t output = 0; output < outputs; output += of_sample) {
-      const std::int64_t rows = count * std::min(of_sample, outputs - output);
-      const Tensor repeated = tensors_.inputs.row_range(0, rows);
-      const Tensor d_outputs = tensors_.d_outputs.row_range(0, rows);
-      repeat_for_outputs(exec, in, output, derivatives_of_outputs(units).scale, repeated, d_outputs);
-      const ConstTensor found = pull_back(exec, repeated, d_outputs, units);
-      const Tensor own(tensors_.jacobian.as<float>() + output * chain().inputs(), DType::fp32, rows,
+  const std::int64_t of_sample = std::min(outputs, network_->samples());  // at a time
+  for (std::int64_t output = 0; output < outputs; output += of_sample) {
+    const std::int64_t rows = samples.rows() * std::min(of_sample, outputs - output);
+    const Tensor repeated = tensors_.inputs.row_range(0, rows);
+    const Tensor d_outputs = tensors_.d_outputs.row_range(0, rows);
+    repeat_for_outputs(exec, samples, output, derivatives_of_outputs(units).scale, repeated, d_outputs);
+    take(output, pull_back(exec, repeated, d_outputs, units));
+  }
+}
+
+void ModelDerivatives::jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to,
+                                const SampleSpan& range, Units units) {
+  for_each_piece(range, tensors_.jacobian.rows(), [&](const SampleSpan& piece) {
+    const Tensor in = tensors_.samples.row_range(0, piece.count);
+    staging_.read(exec, x, piece.first, inputs(units), in);
+    for_each_row(exec, in, units, [&](std::int64_t output, const ConstTensor& found) {
+      const Tensor own(tensors_.jacobian.as<float>() + output * chain().inputs(), DType::fp32, found.rows(),
                        chain().inputs());
       write_samples(exec, found, derivatives_of_inputs(units), array_of_rows(own), 0);
-    }
-    write(exec, tensors_.jacobian.row_range(0, count), {}, to, first);
-  }
+    });
+    staging_.write(exec, tensors_.jacobian.row_range(0, piece.count), {}, to, piece.to);
+  });
   exec.fence("jacobian");
+}
+
+void ModelDerivatives::jvp(const Execution& exec, const ArraySamples& x, const ArraySamples& dx,
+                           const ArraySamples& dy, const SampleSpan& range, Units units) {
+  for_each_piece(range, tensors_.jacobian.rows(), [&](const SampleSpan& piece) {
+    const Tensor in = tensors_.samples.row_range(0, piece.count);
+    const Tensor d_in = tensors_.tangents.row_range(0, piece.count);
+    const Tensor d_out = tensors_.products.row_range(0, piece.count);
+    staging_.read(exec, x, piece.first, inputs(units), in);
+    staging_.read(exec, dx, piece.first, {}, d_in);
+    for_each_row(exec, in, units, [&](std::int64_t output, const ConstTensor& found) {
+      multiply_rows(exec, found, derivatives_of_inputs(units).scale, d_in, output, d_out);
+    });
+    staging_.write(exec, d_out, {}, dy, piece.to);
+  });
+  exec.fence("jvp");
 }
 
 }  // namespace mylos

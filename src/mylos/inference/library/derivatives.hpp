@@ -12,17 +12,14 @@
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/library/derivative_arrays.hpp"
+#include "mylos/inference/library/host_staging.hpp"
+#include "mylos/inference/library/output_derivatives.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/input_gradient.hpp"
 
 namespace mylos {
-
-/// The largest Jacobian of a sample, in numbers.
-inline constexpr std::int64_t max_jacobian_numbers = std::int64_t{1} << 22;
-
-/// Returns whether a sample's Jacobian is small enough to be computed.
-[[nodiscard]] bool has_jacobian(const Chain& chain);
 
 /// What workspaces and clones share. Nothing changes it after read().
 class DerivativeNetwork {
@@ -51,26 +48,29 @@ class DerivativeNetwork {
   ScalingArrays inverse_;
 };
 
-class ModelDerivatives {
+class ModelDerivatives final : public OutputDerivatives {
  public:
   /// `scaling`: of the network's inputs. Both, and the engines, must outlive the object.
   ModelDerivatives(std::shared_ptr<const DerivativeNetwork> network, const ScalingArrays& scaling,
                    const Engines& engines);
 
   [[nodiscard]] const std::shared_ptr<const DerivativeNetwork>& network() const { return network_; }
-  /// Computes dx = J^T dy for all samples of x, where J are the derivatives of outputs with respect to inputs
-  /// at x, both in `units`.
   void vjp(const Execution& exec, const ArraySamples& x, const ArraySamples& dy, const ArraySamples& dx,
-           Units units);
-  /// Computes J [outputs, inputs] of all samples of x. Requires has_jacobian().
-  void jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to, Units units);
+           const SampleSpan& range, Units units) override;
+  /// Requires has_jacobian(), whose rows it computes.
+  void jvp(const Execution& exec, const ArraySamples& x, const ArraySamples& dx, const ArraySamples& dy,
+           const SampleSpan& range, Units units) override;
+  /// Requires has_jacobian().
+  void jacobian(const Execution& exec, const ArraySamples& x, const ArraySamples& to, const SampleSpan& range,
+                Units units) override;
 
   /// Of a piece, in float.
   struct Tensors {
     Tensors(const Chain& chain, std::int64_t samples, void* memory);
 
     Pieces pieces;
-    Tensor samples, inputs, d_outputs, staged, jacobian;
+    Tensor samples, inputs, d_outputs;
+    Tensor jacobian, tangents, products;  // of fewer samples: each takes a row for each output
   };
 
  private:
@@ -81,10 +81,10 @@ class ModelDerivatives {
   /// Runs the network on `inputs` and back from `d_outputs`, which are scaled.
   [[nodiscard]] ConstTensor pull_back(const Execution& exec, const ConstTensor& inputs,
                                       const ConstTensor& d_outputs, Units units);
-  void read(const Execution& exec, const ArraySamples& from, std::int64_t first, const ScalingTable& scaling,
-            const Tensor& rows);
-  void write(const Execution& exec, const ConstTensor& rows, const ScalingTable& scaling,
-             const ArraySamples& to, std::int64_t first);
+  /// Calls take(first output, rows [samples, outputs] of the Jacobian) for the rows of `samples`, in parts of
+  /// the same outputs of each.
+  template <class Take>
+  void for_each_row(const Execution& exec, const Tensor& samples, Units units, const Take& take);
 
   std::shared_ptr<const DerivativeNetwork> network_;
   const ScalingArrays& scaling_;
@@ -92,7 +92,7 @@ class ModelDerivatives {
   InputGradient gradient_;
   Arena memory_;
   Tensors tensors_;
-  Kokkos::View<float*, Kokkos::SharedHostPinnedSpace> staging_;  // empty in builds for hosts
+  HostStaging staging_;
 };
 
 }  // namespace mylos

@@ -12,7 +12,8 @@
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_moments.hpp"
 #include "mylos/inference/library/call_of_thread.hpp"
-#include "mylos/inference/library/model_parts.hpp"
+#include "mylos/inference/library/ensemble_derivatives.hpp"
+#include "mylos/inference/library/model_plan.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -141,9 +142,10 @@ MemberPlans open_members(const std::vector<std::string>& paths, const LoadOption
     fail_input(errors::bad_call,
                "LoadOptions::threads is {}, but one call at a time uses an ensemble; clone it",
                options.threads);
-  if (options.derivatives)
-    fail_input(errors::bad_call,
-               "LoadOptions::derivatives is set, but an ensemble computes none; its members do");
+  if (options.in_double)
+    fail_input(
+        errors::bad_call,
+        "LoadOptions::in_double is set, but an ensemble computes in float; load its members as models");
   MemberPlans plans;
   for (const std::string& path : paths) {
     plans.push_back(std::make_unique<ModelPlan>(path, options));
@@ -162,10 +164,12 @@ InferenceBytes bytes_of(const MemberPlans& plans) {
   InferenceBytes bytes;
   std::int64_t piece = plans.front()->piece;
   for (const auto& plan : plans) {
-    add_bytes(plan->bytes, bytes);
+    add_bytes(plan->bytes.all, bytes);
     piece = std::min(piece, plan->piece);
   }
-  bytes.workspace += EnsembleTensors(piece, plans.front()->network.chain, nullptr).pieces.bytes();
+  const Chain& chain = plans.front()->network.chain;
+  bytes.workspace += EnsembleTensors(piece, chain, nullptr).pieces.bytes();
+  if (plans.front()->options.derivatives) bytes.workspace += EnsembleDerivatives::memory_bytes(chain);
   return bytes;
 }
 
@@ -179,6 +183,10 @@ struct Ensemble::Parts {
         tensors(piece, chain(), memory.data()) {
     for (Model& member : members)
       member.workspaces_->first().busy = members.front().workspaces_->first().busy;
+    if (members.front().parts().derivatives == nullptr) return;
+    std::vector<OutputDerivatives*> each;
+    for (Model& member : members) each.push_back(member.workspaces_->first().output_derivatives());
+    derivatives = std::make_unique<EnsembleDerivatives>(std::move(each), chain());
   }
 
   [[nodiscard]] const Chain& chain() const { return members.front().parts().chain(); }
@@ -188,10 +196,34 @@ struct Ensemble::Parts {
     return piece;
   }
 
+  /// Throws Error if outputs in these units cannot be averaged.
+  void require_same_scaling(Units units) const {
+    if (units != Units::network) return;
+    const StoredNetwork& first = members.front().parts().network();
+    for (const Model& member : members) {
+      const StoredNetwork& other = member.parts().network();
+      if (other.training.normalizer == first.training.normalizer) continue;
+      fail_input(
+          errors::bad_call,
+          "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
+          first.path, other.path);
+    }
+  }
+  /// Throws Error if they were not asked for.
+  EnsembleDerivatives& derivatives_of(const char* call) const {
+    if (derivatives) return *derivatives;
+    fail_input(
+        errors::bad_call,
+        "{}: the ensemble was loaded without derivatives; load it with LoadOptions::derivatives, in C by "
+        "mylos_ensemble_load_with_derivatives(), in Fortran with derivatives=.true.",
+        call);
+  }
+
   std::vector<Model> members;
   std::int64_t piece;  // in samples
   Arena memory;
   EnsembleTensors tensors;
+  std::unique_ptr<EnsembleDerivatives> derivatives;  // null: not asked for
 };
 
 Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& options,
@@ -202,9 +234,8 @@ Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& opt
   require_free_memory(paths.front(), bytes_of(plans).total());
   std::vector<Model> members;
   for (const auto& plan : plans) {
-    members.push_back(
-        Model(std::make_unique<Model::Workspaces>(load_parts(*plan, options.average), options.threads)));
-  };
+    members.push_back(Model(load_workspaces(*plan)));
+  }
   parts_ = std::make_unique<Parts>(std::move(members));
 }
 
@@ -222,6 +253,7 @@ InferenceBytes Ensemble::bytes() const {
   InferenceBytes bytes;
   for (const Model& member : parts_->members) add_bytes(member.bytes(), bytes);
   bytes.workspace += parts_->memory.bytes();
+  if (parts_->derivatives) bytes.workspace += EnsembleDerivatives::memory_bytes(parts_->chain());
   return bytes;
 }
 
@@ -235,15 +267,7 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
                      Units units) {
   const CallOfThread call(exec, *parts_->members.front().workspaces_, "Ensemble::infer");
   Model::Parts& first = call.parts();
-  if (units == Units::network) {
-    for (const Model& member : parts_->members) {
-      if (member.parts().network().training.normalizer == first.network().training.normalizer) continue;
-      fail_input(
-          errors::bad_call,
-          "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
-          first.network().path, member.parts().network().path);
-    }
-  }
+  parts_->require_same_scaling(units);
   ArraySamples in = samples_of(x, first.inputs());
   ArraySamples means = samples_of(mean, first.outputs("mean"));
   ArraySamples deviations = samples_of(deviation, first.outputs("deviation"));
@@ -259,16 +283,44 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
     const ArraySamples spread = has_deviations ? rows_of_kernels(deviation_rows) : ArraySamples();
     const OutputMoments& moments = parts_->tensors.moments;
     for (std::size_t i = 0; i < parts_->members.size(); ++i) {
-      parts_->members[i].workspaces_->first().infer(call.on(), in, from, count, rows, 0, units,
+      parts_->members[i].workspaces_->first().infer(call.on(), in, rows, {from, count, 0}, units,
                                                     {.deviation = has_deviations ? &spread : nullptr});
       add_member(call.on(), values, i, moments);
       if (has_deviations) add_variances(call.on(), deviation_rows, i, moments);
     }
     write_mean(call.on(), moments, values);
-    first.write_floats(call.on(), values, means, from);
+    first.staging.write(call.on(), values, {}, means, from);
     write_deviation(call.on(), moments, parts_->members.size(), values);
-    first.write_floats(call.on(), values, deviations, from);
+    first.staging.write(call.on(), values, {}, deviations, from);
   }
+}
+
+void Ensemble::vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
+                   Units units) {
+  const CallOfThread call(exec, *parts_->members.front().workspaces_, "Ensemble::vjp");
+  EnsembleDerivatives& derivatives = parts_->derivatives_of("Ensemble::vjp");
+  parts_->require_same_scaling(units);
+  const DerivativeArrays arrays = vjp_arrays(call.parts().inputs(), call.parts().outputs(), x, dy, dx);
+  derivatives.vjp(call.on(), arrays.x, arrays.from, arrays.to, arrays.span(), units);
+}
+
+void Ensemble::jvp(const Execution& exec, const ConstArray& x, const ConstArray& dx, const Array& dy,
+                   Units units) {
+  const CallOfThread call(exec, *parts_->members.front().workspaces_, "Ensemble::jvp");
+  EnsembleDerivatives& derivatives = parts_->derivatives_of("Ensemble::jvp");
+  parts_->require_same_scaling(units);
+  require_jacobian(call.parts().chain(), "Ensemble::jvp", call.parts().network().path);
+  const DerivativeArrays arrays = jvp_arrays(call.parts().inputs(), call.parts().outputs(), x, dx, dy);
+  derivatives.jvp(call.on(), arrays.x, arrays.from, arrays.to, arrays.span(), units);
+}
+
+void Ensemble::jacobian(const Execution& exec, const ConstArray& x, const Array& j, Units units) {
+  const CallOfThread call(exec, *parts_->members.front().workspaces_, "Ensemble::jacobian");
+  EnsembleDerivatives& derivatives = parts_->derivatives_of("Ensemble::jacobian");
+  parts_->require_same_scaling(units);
+  require_jacobian(call.parts().chain(), "Ensemble::jacobian", call.parts().network().path);
+  const DerivativeArrays arrays = jacobian_arrays(call.parts().inputs(), call.parts().outputs(), x, j);
+  derivatives.jacobian(call.on(), arrays.x, arrays.to, arrays.span(), units);
 }
 
 std::size_t Ensemble::size() const {

@@ -1,6 +1,5 @@
 #include "mylos/inference/model.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "mylos/base/device/same_kokkos.hpp"
@@ -8,7 +7,8 @@
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/inference/library/call_of_thread.hpp"
-#include "mylos/inference/library/model_parts.hpp"
+#include "mylos/inference/library/derivative_arrays.hpp"
+#include "mylos/inference/library/model_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -60,8 +60,8 @@ void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wante
              parts.network().path);
 }
 
-ModelDerivatives& derivatives_of(Model::Parts& parts, const char* call) {
-  if (parts.derivatives) return *parts.derivatives;
+OutputDerivatives& derivatives_of(Model::Parts& parts, const char* call) {
+  if (OutputDerivatives* const derivatives = parts.output_derivatives()) return *derivatives;
   fail_input(errors::bad_call,
              "{}: {} was loaded without derivatives; load it with LoadOptions::derivatives, in C by "
              "mylos_model_load_with_derivatives(), in Fortran with derivatives=.true.",
@@ -74,9 +74,8 @@ Model::Model(const std::string& path, const LoadOptions& options, const KokkosRu
   require_same_kokkos("Model", kokkos);
   require_kokkos("Model");
   ModelPlan plan(path, options);
-  require_free_memory(path, plan.bytes.total());
-  workspaces_ =
-      std::make_unique<Workspaces>(load_parts(plan, options.average), options.threads, plan.derivatives);
+  require_free_memory(path, plan.bytes.all.total());
+  workspaces_ = load_workspaces(plan);
 }
 
 Model::Model(std::unique_ptr<Workspaces> workspaces) : workspaces_(std::move(workspaces)) {}
@@ -90,7 +89,7 @@ const Model::Parts& Model::parts() const {
 
 InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model::memory_of");
-  return ModelPlan(path, options).bytes;
+  return ModelPlan(path, options).bytes.all;
 }
 
 Model Model::clone() const {
@@ -102,11 +101,9 @@ Model Model::clone() const {
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
              network.path, name_of(parts().shared->instructions), name_of(instructions_in_use()));
   }
-  const InferenceBytes bytes = workspaces_->bytes();
-  require_free_memory(network.path, bytes.workspace + static_cast<std::size_t>(threads()) *
-                                                          InferenceModel::memory_of_copy(network.chain));
+  require_free_memory(network.path, workspaces_->bytes.of_clone);
   return Model(std::make_unique<Workspaces>(std::make_unique<Parts>(parts(), std::move(engines)), threads(),
-                                            workspaces_->derivatives));
+                                            workspaces_->bytes));
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) const {
@@ -136,38 +133,33 @@ void Model::run(const Execution& exec, const char* call, const ConstArray& x, co
     }
   }
   const auto wanted = [&](std::size_t i) { return out[i] ? &*out[i] : nullptr; };
-  thread.parts().infer(thread.on(), in, 0, in.count, *out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
+  thread.parts().infer(thread.on(), in, *out[0], {.count = in.count}, units,
+                       {wanted(1), wanted(2), wanted(3)});
 }
 
 void Model::vjp(const Execution& exec, const ConstArray& x, const ConstArray& dy, const Array& dx,
                 Units units) const {
   const CallOfThread call(exec, *workspaces_, "Model::vjp");
-  ModelDerivatives& derivatives = derivatives_of(call.parts(), "Model::vjp");
-  SampleFormat results = call.parts().inputs();
-  results.name = "dx";
-  ArraySamples in = samples_of(x, call.parts().inputs());
-  ArraySamples from = samples_of(dy, call.parts().outputs("dy"));
-  ArraySamples out = samples_of(dx, results);
-  match_samples(in, from);
-  match_samples(in, out);
-  require_apart(from, out);
-  derivatives.vjp(call.on(), in, from, out, units);
+  OutputDerivatives& derivatives = derivatives_of(call.parts(), "Model::vjp");
+  const DerivativeArrays arrays = vjp_arrays(call.parts().inputs(), call.parts().outputs(), x, dy, dx);
+  derivatives.vjp(call.on(), arrays.x, arrays.from, arrays.to, arrays.span(), units);
+}
+
+void Model::jvp(const Execution& exec, const ConstArray& x, const ConstArray& dx, const Array& dy,
+                Units units) const {
+  const CallOfThread call(exec, *workspaces_, "Model::jvp");
+  OutputDerivatives& derivatives = derivatives_of(call.parts(), "Model::jvp");
+  if (!in_double()) require_jacobian(call.parts().chain(), "Model::jvp", call.parts().network().path);
+  const DerivativeArrays arrays = jvp_arrays(call.parts().inputs(), call.parts().outputs(), x, dx, dy);
+  derivatives.jvp(call.on(), arrays.x, arrays.from, arrays.to, arrays.span(), units);
 }
 
 void Model::jacobian(const Execution& exec, const ConstArray& x, const Array& j, Units units) const {
   const CallOfThread call(exec, *workspaces_, "Model::jacobian");
-  ModelDerivatives& derivatives = derivatives_of(call.parts(), "Model::jacobian");
-  if (!has_jacobian(parts().chain()))
-    fail_input(
-        errors::bad_call,
-        "Model::jacobian: {} has {} outputs and {} inputs, whose Jacobian is above {} numbers; use vjp()",
-        parts().network().path, outputs(), inputs(), max_jacobian_numbers);
-  const std::vector<std::int64_t> shape{outputs(), inputs()};
-  const std::vector<std::string> no_names;
-  ArraySamples in = samples_of(x, call.parts().inputs());
-  ArraySamples out = samples_of(j, {"j", "derivatives", shape, no_names, outputs() * inputs()});
-  match_samples(in, out);
-  derivatives.jacobian(call.on(), in, out, units);
+  OutputDerivatives& derivatives = derivatives_of(call.parts(), "Model::jacobian");
+  require_jacobian(call.parts().chain(), "Model::jacobian", call.parts().network().path);
+  const DerivativeArrays arrays = jacobian_arrays(call.parts().inputs(), call.parts().outputs(), x, j);
+  derivatives.jacobian(call.on(), arrays.x, arrays.to, arrays.span(), units);
 }
 
 bool Model::has_deviations() const {
@@ -224,13 +216,16 @@ DType Model::type() const {
   return parts().chain().signature(0).compute_type;
 }
 std::int64_t Model::samples_per_piece() const {
-  return parts().model.samples();
+  return parts().samples;
+}
+bool Model::in_double() const {
+  return parts().in_double != nullptr;
 }
 int Model::threads() const {
   return static_cast<int>(workspaces_->all.size());
 }
 InferenceBytes Model::bytes() const {
-  return workspaces_->bytes();
+  return workspaces_->bytes.all;
 }
 
 }  // namespace mylos

@@ -14,10 +14,10 @@
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/inference/stored/float_weights.hpp"
 #include "mylos/interchange/onnx/onnx_chain.hpp"
 #include "mylos/interchange/onnx/onnx_scaling.hpp"
 #include "mylos/interchange/onnx/onnx_tokens.hpp"
-#include "mylos/interchange/onnx/onnx_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/layers/spectral/spectral_modes.hpp"
@@ -151,7 +151,7 @@ std::int64_t bytes_of_weights(const Chain& chain) {
   return bytes;
 }
 
-void require_size(const StoredNetwork& network, const OnnxWeights& weights, DType type) {
+void require_size(const StoredNetwork& network, const FloatWeights& weights, DType type) {
   const std::int64_t bytes = bytes_of_weights(network.chain);
   if (bytes > max_onnx_bytes) {
     const bool fits_in_half = type == DType::fp32 && bytes / 2 <= max_onnx_bytes;
@@ -195,7 +195,7 @@ OnnxGraph onnx_graph_of(const StoredNetwork& network, std::int64_t opset, const 
 OnnxModel make_onnx_model(const CheckpointReader& checkpoint, const OnnxOptions& options) {
   StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
   network.chain = chain_in(network, options.type);
-  const OnnxWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
+  const FloatWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
   require_size(network, weights, options.type);
   OnnxModel model;
   try {

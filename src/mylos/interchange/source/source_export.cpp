@@ -8,12 +8,12 @@
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/interchange/onnx/onnx_weights.hpp"
+#include "mylos/inference/source/source_network_of.hpp"
+#include "mylos/inference/stored/float_weights.hpp"
 #include "mylos/interchange/source/routines/c_routines.hpp"
 #include "mylos/interchange/source/routines/fortran_routines.hpp"
 #include "mylos/interchange/source/source_description.hpp"
-#include "mylos/interchange/source/source_names.hpp"
-#include "mylos/interchange/source/source_network_of.hpp"
+#include "mylos/model/source/source_names.hpp"
 
 namespace mylos {
 namespace {
@@ -64,7 +64,7 @@ void require_source_name(const std::string& name, SourceLanguage language) {
 ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOptions& options) {
   require_source_name(options.name, options.language);
   const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
-  const OnnxWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
+  const FloatWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
   if (weights.count() > max_source_numbers) {
     fail_input(
         errors::too_large,
@@ -73,7 +73,8 @@ ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOpt
         network.path, weights.count(), max_source_numbers);
   }
   const SourceNetwork source =
-      source_network_of(network, [&](const std::string& path) { return weights.read(path); });
+      source_network_of(network, [&](const std::string& path) { return weights.read(path); },
+                        {"be written as source", "export a model file, MODEL.h5, or MODEL.onnx"});
   require_width(source, network.path);
   SourceFile file;
   file.name = options.name;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/interchange/source/source_calls.hpp"
+#include "mylos/model/source/source_calls.hpp"
 
 namespace mylos {
 

@@ -1,5 +1,5 @@
 // The training loop.
-#include "mylos/base/execution.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/train/run/run.hpp"
 #include "mylos/train/run/run_start.hpp"
 

@@ -1,8 +1,8 @@
 // SourceConstants: the constants of a network's operations, as a SourcePlan has them, and their names.
 #pragma once
 
-#include "mylos/interchange/source/source_calls.hpp"
-#include "mylos/interchange/source/source_names.hpp"
+#include "mylos/model/source/source_calls.hpp"
+#include "mylos/model/source/source_names.hpp"
 
 namespace mylos {
 

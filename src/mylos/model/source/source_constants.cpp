@@ -1,4 +1,4 @@
-#include "mylos/interchange/source/source_constants.hpp"
+#include "mylos/model/source/source_constants.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "mylos/interchange/source/source_calls.hpp"
+#include "mylos/model/source/source_calls.hpp"
 
 #include <algorithm>
 
-#include "mylos/interchange/source/source_passes.hpp"
+#include "mylos/model/source/source_passes.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/interchange/source/source_network_of.hpp"
+#include "mylos/inference/source/source_network_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,10 @@ ModelOptions mlp(Loss loss = losses::Mse{}) {
   return model;
 }
 
+constexpr SourcePurpose purpose{"be tested", "use another"};
+
 SourceNetwork source_of(const StoredNetwork& network) {
-  return source_network_of(network, weights_of(network.chain));
+  return source_network_of(network, weights_of(network.chain), purpose);
 }
 
 TEST(SourceNetworkOf, WeightsAreTransposedAndActivationsAreOperations) {
@@ -65,8 +67,9 @@ TEST(SourceNetworkOf, LossesDecideWhatOutputsAre) {
 
 TEST(SourceNetworkOf, LayersOnGridsAreRefusedByName) {
   const StoredNetwork network = network_of(plane_model());
-  EXPECT_TRUE(
-      test::refuses(errors::unsupported_feature, {"'first'", "'conv'"}, [&] { (void)source_of(network); }));
+  EXPECT_TRUE(test::refuses(errors::unsupported_feature,
+                            {"'first'", "'conv'", purpose.to_do, purpose.what_helps},
+                            [&] { (void)source_of(network); }));
 }
 
 TEST(SourceNetworkOf, NumbersThatAreNotFiniteAreRefusedByLayer) {
@@ -77,8 +80,8 @@ TEST(SourceNetworkOf, NumbersThatAreNotFiniteAreRefusedByLayer) {
         path.ends_with("bias") ? (path.starts_with("head") ? 2 : 4) : (path.starts_with("head") ? 8 : 12),
         value);
   };
-  EXPECT_TRUE(
-      test::refuses(errors::not_finite, {"'head'"}, [&] { (void)source_network_of(network, infinite); }));
+  EXPECT_TRUE(test::refuses(errors::not_finite, {"'head'"},
+                            [&] { (void)source_network_of(network, infinite, purpose); }));
 }
 
 }  // namespace mylos::source_network_test

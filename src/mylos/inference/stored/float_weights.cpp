@@ -1,4 +1,4 @@
-#include "mylos/interchange/onnx/onnx_weights.hpp"
+#include "mylos/inference/stored/float_weights.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ std::string buffer_path(const std::string& name) {
 
 }  // namespace
 
-OnnxWeights::OnnxWeights(const CheckpointReader& checkpoint, const Chain& chain, bool average)
+FloatWeights::FloatWeights(const CheckpointReader& checkpoint, const Chain& chain, bool average)
     : checkpoint_(checkpoint), average_(average) {
   if (average && !has_average(checkpoint)) {
     fail_input(errors::no_average, "{}: has no /average, the moving average of the weights",
@@ -42,7 +42,7 @@ OnnxWeights::OnnxWeights(const CheckpointReader& checkpoint, const Chain& chain,
   checkpoint.require_match(expected);
 }
 
-std::vector<float> OnnxWeights::read(const std::string& path) const {
+std::vector<float> FloatWeights::read(const std::string& path) const {
   std::string source = parameter_path(path, average_);
   if (!checkpoint_.exists(source)) source = buffer_path(path);
   const hdf5::Dataset dataset = checkpoint_.file().dataset(source);

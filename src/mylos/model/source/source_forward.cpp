@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/interchange/source/source_passes.hpp"
+#include "mylos/model/source/source_passes.hpp"
 
 namespace mylos {
 namespace {

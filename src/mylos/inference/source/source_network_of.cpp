@@ -1,4 +1,4 @@
-#include "mylos/interchange/source/source_network_of.hpp"
+#include "mylos/inference/source/source_network_of.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,17 +10,16 @@
 namespace mylos {
 namespace {
 
-[[noreturn]] void refuse(const Block& block, const std::string& path) {
-  fail_input(
-      errors::unsupported_feature,
-      "{}: layer '{}' of the kind '{}' cannot be written as source, which has dense layers, activations, "
-      "norms, sums and concatenations of vectors; export a model file, MODEL.h5, or MODEL.onnx",
-      path, block.signature().name, block.signature().kind);
+[[noreturn]] void refuse(const Block& block, const std::string& path, const SourcePurpose& purpose) {
+  fail_input(errors::unsupported_feature,
+             "{}: layer '{}' of the kind '{}' cannot {}, as dense layers, activations, norms, sums and "
+             "concatenations of vectors can; {}",
+             path, block.signature().name, block.signature().kind, purpose.to_do, purpose.what_helps);
 }
 
 /// Appends the blocks and returns the value that the last one gives.
 std::size_t append_blocks(SourceNetwork& source, const StoredNetwork& network, const ReadSourceWeight& read,
-                          std::size_t input) {
+                          std::size_t input, const SourcePurpose& purpose) {
   const Chain& chain = network.chain;
   std::vector<std::size_t> boundaries{input};
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
@@ -28,7 +27,7 @@ std::size_t append_blocks(SourceNetwork& source, const StoredNetwork& network, c
     const std::size_t from = chain.skip_of(i);
     SourceLayer layer(source, read, block.signature().name, boundaries[i],
                       from == no_skip ? boundaries[i] : boundaries[from]);
-    if (!block.write_source(layer)) refuse(block, network.path);
+    if (!block.write_source(layer)) refuse(block, network.path, purpose);
     boundaries.push_back(layer.output());
   }
   return boundaries.back();
@@ -93,31 +92,33 @@ struct IsFinite {
 void require_finite(const SourceNetwork& source, const std::string& path) {
   for (const SourceOperation& operation : source.operations) {
     if (std::visit(IsFinite{}, operation.kind)) continue;
-    fail_input(errors::not_finite, "{}: '{}' has a number that is not finite; export an earlier checkpoint",
+    fail_input(errors::not_finite, "{}: '{}' has a number that is not finite; use an earlier checkpoint",
                path, operation.layer);
   }
 }
 
-void require_vector_outputs(const StoredNetwork& network) {
+void require_vector_outputs(const StoredNetwork& network, const SourcePurpose& purpose) {
   const Chain& chain = network.chain;
   if (chain.grids.empty() || chain.grids.back().points() == 1) return;
   fail_input(
       errors::unsupported_feature,
-      "{}: the outputs, of layer '{}', lie on a grid of {} points, and source is written for vectors; export "
-      "a model file, MODEL.h5, or MODEL.onnx",
-      network.path, chain.blocks.back()->signature().name, chain.grids.back().points());
+      "{}: the outputs, of layer '{}', lie on a grid of {} points, and networks of vectors alone can {}; "
+      "{}",
+      network.path, chain.blocks.back()->signature().name, chain.grids.back().points(), purpose.to_do,
+      purpose.what_helps);
 }
 
 }  // namespace
 
-SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWeight& read) {
+SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWeight& read,
+                                const SourcePurpose& purpose) {
   SourceNetwork source;
   source.inputs = network.chain.inputs();
   const ColumnScaling& inputs = network.training.normalizer.inputs;
   if (!inputs.identity())
     source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
-  const std::size_t outputs = append_blocks(source, network, read, source.operations.size());
-  require_vector_outputs(network);
+  const std::size_t outputs = append_blocks(source, network, read, source.operations.size(), purpose);
+  require_vector_outputs(network, purpose);
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
   require_finite(source, network.path);

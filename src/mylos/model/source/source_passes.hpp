@@ -1,7 +1,7 @@
 // What the passes of a SourcePlan are made of. Only source_calls.cpp and the passes' own files include this.
 #pragma once
 
-#include "mylos/interchange/source/source_constants.hpp"
+#include "mylos/model/source/source_constants.hpp"
 
 namespace mylos {
 

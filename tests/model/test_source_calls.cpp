@@ -1,11 +1,11 @@
-#include "mylos/interchange/source/source_calls.hpp"
+#include "mylos/model/source/source_calls.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "interchange/source_networks.hpp"
+#include "model/source_networks.hpp"
 
 namespace mylos::source_calls_test {
 

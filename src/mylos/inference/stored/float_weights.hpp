@@ -1,4 +1,4 @@
-// OnnxWeights: the weights and statistics of a checkpoint, read one at a time for a graph.
+// FloatWeights: the weights and statistics of a checkpoint in float, read one at a time.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace mylos {
 
-class OnnxWeights {
+class FloatWeights {
  public:
   /// All ranks. `chain`: the stored network. Throws Error (bad_input) unless the checkpoint has the arrays of
   /// the chain, of its shapes, in float, and no others; or if it has no average that is wanted.
-  OnnxWeights(const CheckpointReader& checkpoint, const Chain& chain, bool average);
+  FloatWeights(const CheckpointReader& checkpoint, const Chain& chain, bool average);
 
   /// Returns the number of weights, without statistics.
   [[nodiscard]] std::int64_t count() const { return count_; }

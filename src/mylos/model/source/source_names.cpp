@@ -1,4 +1,4 @@
-#include "mylos/interchange/source/source_names.hpp"
+#include "mylos/model/source/source_names.hpp"
 
 #include <fmt/format.h>
 
