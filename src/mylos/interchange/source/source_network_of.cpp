@@ -11,11 +11,13 @@ namespace mylos {
 namespace {
 
 [[noreturn]] void refuse(const Block& block, const std::string& path) {
-  fail_input(
-      errors::unsupported_feature,
-      "{}: layer '{}' of the kind '{}' cannot be written as source, which has dense layers, activations, "
-      "norms, sums and concatenations of vectors; export a model file, MODEL.h5, or MODEL.onnx",
-      path, block.signature().name, block.signature().kind);
+  fail_input(errors::unsupported_feature,
+             "{}: layer '{}' of the kind '{}' cannot be written as source, which has dense layers, "
+             "activations, norms, "
+             "sums and concatenations of vectors, and of columns (grids with one axis) convolutions without "
+             "groups and "
+             "pools too; export a model file, MODEL.h5, or MODEL.onnx",
+             path, block.signature().name, block.signature().kind);
 }
 
 /// Appends the blocks and returns the value that the last one gives.
@@ -34,14 +36,19 @@ std::size_t append_blocks(SourceNetwork& source, const StoredNetwork& network, c
   return boundaries.back();
 }
 
+/// Returns the points that share a scaling of their channels.
+std::int64_t points_of(const ColumnScaling& scaling, std::int64_t width) {
+  return width / static_cast<std::int64_t>(scaling.shift.size());
+}
+
 /// Appends what makes of the network's outputs those of `mylos predict`.
 void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::size_t outputs) {
   const ColumnScaling& targets = network.training.normalizer.targets;
   const std::int64_t width = source.width(outputs);
   std::vector<double> deviations;  // by which training divided the targets
   for (const double scale : targets.scale) deviations.push_back(1 / scale);
-  const auto append = [&](auto kind) {
-    source.operations.push_back({"outputs", outputs, width, std::move(kind)});
+  const auto append = [&](auto kind, std::int64_t points = 1) {
+    source.operations.push_back({"outputs", outputs, width, std::move(kind), points});
   };
   switch (network.chain.prediction()) {
     case Prediction::classes:
@@ -55,7 +62,8 @@ void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::si
       return append(SourceGaussian{targets.shift, std::move(deviations)});
     }
     case Prediction::numbers:
-      if (!targets.identity()) append(SourceUnits{targets.shift, std::move(deviations)});
+      if (!targets.identity())
+        append(SourceUnits{targets.shift, std::move(deviations)}, points_of(targets, width));
       break;
   }
 }
@@ -98,14 +106,16 @@ void require_finite(const SourceNetwork& source, const std::string& path) {
   }
 }
 
-void require_vector_outputs(const StoredNetwork& network) {
+/// Outputs on a column are numbers.
+void require_outputs(const StoredNetwork& network) {
   const Chain& chain = network.chain;
   if (chain.grids.empty() || chain.grids.back().points() == 1) return;
-  fail_input(
-      errors::unsupported_feature,
-      "{}: the outputs, of layer '{}', lie on a grid of {} points, and source is written for vectors; export "
-      "a model file, MODEL.h5, or MODEL.onnx",
-      network.path, chain.blocks.back()->signature().name, chain.grids.back().points());
+  if (chain.prediction() == Prediction::numbers) return;
+  fail_input(errors::unsupported_feature,
+             "{}: the outputs, of layer '{}', are probabilities or distributions at {} points, and source is "
+             "written "
+             "for those of vectors; export a model file, MODEL.h5, or MODEL.onnx",
+             network.path, chain.blocks.back()->signature().name, chain.grids.back().points());
 }
 
 }  // namespace
@@ -115,9 +125,10 @@ SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWe
   source.inputs = network.chain.inputs();
   const ColumnScaling& inputs = network.training.normalizer.inputs;
   if (!inputs.identity())
-    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
+    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale},
+                                 points_of(inputs, source.inputs)});
   const std::size_t outputs = append_blocks(source, network, read, source.operations.size());
-  require_vector_outputs(network);
+  require_outputs(network);
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
   require_finite(source, network.path);
