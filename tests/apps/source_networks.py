@@ -1,6 +1,7 @@
-"""Small networks of vectors with every layer that exported source computes, and their outputs by NumPy in double.
+"""Small networks of vectors and columns with every layer that exported source computes, and their outputs by NumPy in double.
 
-A network is a dictionary: `inputs`, `targets`, `loss`, `normalize`, `layers`, `residual`, and `mlp` if its deck is of that type. A
+A network is a dictionary: `inputs`, `targets`, `loss`, `normalize`, `layers`, `residual`, `mlp` if its deck is of that type, and
+`shape` if its samples are columns: [points, channels]. A
 layer has a `kind` and what its deck says of it; `forward` reads nothing else, and the weights in the run's checkpoint.
 """
 import h5py
@@ -11,6 +12,16 @@ from support.run_folders import weights_of
 
 ACTIVATIONS = ("none", "relu", "gelu", "gelu_tanh", "tanh", "silu")
 NORMS = ("none", "layernorm", "rmsnorm", "batchnorm")
+
+
+def error_of(found, expected):
+    """Of the largest number."""
+    assert found.shape == expected.shape and numpy.isfinite(found).all(), (found.shape, expected.shape)
+    return numpy.abs(found - expected).max() / max(numpy.abs(expected).max(), 1e-30)
+
+
+def require(what, error, tolerance):
+    assert error <= tolerance, f"{what}: {error:.2g}, at most {tolerance:.2g}"
 
 
 def dense(name, outputs=None, **keys):
@@ -26,6 +37,10 @@ def mlp(hidden, activation, norm="none", **keys):
         if norm != "none":
             layers.append({"kind": "norm", "name": f"norm{i}", "norm": norm, "activation": activation if first else "none"})
     return {"mlp": model, "layers": [*layers, dense("head")], "residual": keys.get("residual", False)}
+
+
+def conv(name, outputs, kernel, **keys):
+    return {"kind": "conv", "name": name, "outputs": outputs, "kernel": kernel, **keys}
 
 
 def network(inputs, targets, loss="mse", normalize="standard", **described):
@@ -51,6 +66,23 @@ NETWORKS = {
         {"kind": "activation", "name": "late", "activation": "gelu_tanh", "dropout": 0.1},
         {"kind": "concat", "name": "all", "skip_from": "input"},
         {"kind": "norm", "name": "last", "norm": "batchnorm"},
+        dense("head")]),
+    "column": network(36, 24, normalize="channel", shape=[12, 3], layers=[
+        conv("first", 20, 3, norm="layernorm", activation="gelu"),
+        conv("wide", 20, 5, dilation=2, edges="reflect", activation="silu"),
+        {"kind": "add", "name": "sum", "skip_from": "first", "gated": True},
+        conv("ring", 6, 3, edges="periodic", norm="batchnorm", activation="relu"),
+        {"kind": "concat", "name": "all", "skip_from": "input", "skip_first": True},
+        {"kind": "norm", "name": "scaled", "norm": "rmsnorm", "activation": "tanh"},
+        conv("head", 2, 1)]),
+    "pools": network(26, 3, "gaussian", shape=[13, 2], layers=[
+        conv("first", 17, 3, stride=2, activation="silu"),
+        {"kind": "max_pool", "name": "largest", "kernel": 3, "stride": 2, "padding": 1},
+        conv("second", 17, 3, bias=False),
+        {"kind": "add", "name": "sum", "skip_from": "largest"},
+        {"kind": "average_pool", "name": "mean", "kernel": 3, "stride": 1, "padding": 1},
+        {"kind": "concat", "name": "both", "skip_from": "sum"},
+        {"kind": "global_pool", "name": "all"},
         dense("head")]),
 }
 
@@ -87,6 +119,48 @@ def random_network(seed):
     return network(inputs, int(source.integers(2, 6)), loss, choose(["standard", "minmax", "none"]), layers=[*layers, dense("head")])
 
 
+def random_column(seed):
+    """A chain of random layers along a column."""
+    source = numpy.random.default_rng(seed)
+    choose = lambda of: str(source.choice(of))
+    points, channels = int(source.integers(5, 20)), int(source.integers(1, 5))
+    shape, layers, earlier = [points, channels], [], {}
+    for i in range(int(source.integers(2, 7))):
+        name = f"layer{i}"
+        same = [each for each, size in list(earlier.items())[:-1] if size == (points, channels)]
+        beside = [each for each, size in list(earlier.items())[:-1] if size[0] == points]
+        kind = choose(["conv"] * 4 + ["norm"] * bool(earlier) + ["max_pool", "average_pool"] * (points > 4) + ["add"] * 2 * bool(same) +
+                      ["concat"] * bool(beside))
+        layer = {"kind": kind, "name": name}
+        if kind == "conv":
+            kernel, dilation = int(source.choice([1, 2, 3, 5])), int(source.integers(1, 3))
+            padding = int(source.integers(0, min(4, points)))
+            if dilation * (kernel - 1) + 1 > points + 2 * padding:
+                kernel = 1
+            stride = int(source.integers(1, 3))
+            channels = int(source.choice([3, 8, 16, 21, 40, channels]))
+            points = (points + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+            layer.update(outputs=channels, kernel=kernel, stride=stride, padding=padding, dilation=dilation,
+                         edges=choose(["zero", "periodic", "reflect"]), norm=choose(NORMS), activation=choose(ACTIVATIONS))
+        elif kind == "norm":
+            layer.update(norm=choose(NORMS[1:]), activation=choose(ACTIVATIONS))
+        elif kind.endswith("pool"):
+            layer.update(kernel=3, stride=int(source.integers(1, 4)), padding=int(source.integers(0, 2)))
+            points = (points + 2 * layer["padding"] - 3) // layer["stride"] + 1
+        elif kind == "add":
+            layer.update(skip_from=choose(same), gated=bool(source.integers(2)))
+        else:
+            other = choose(beside)
+            layer.update(skip_from=other, skip_first=bool(source.integers(2)))
+            channels += earlier[other][1]
+        layers.append(layer)
+        earlier[name] = (points, channels)
+    if source.integers(2):
+        layers.append({"kind": "global_pool", "name": "all"})
+        return network(shape[0] * shape[1], 3, "gaussian", "standard", shape=shape, layers=[*layers, dense("head")])
+    return network(shape[0] * shape[1], points * 2, "mse", "channel", shape=shape, layers=[*layers, conv("head", 2, 1)])
+
+
 def write(folder, name, described, samples=24):
     """Writes NAME.toml and NAME-data.h5, and returns the inputs in float."""
     source = numpy.random.default_rng(len(name) + described["inputs"])
@@ -109,7 +183,7 @@ def write(folder, name, described, samples=24):
             if layer.get(key) == "none":
                 del layer[key]
     (folder / f"{name}.toml").write_text(deck_text(
-        run=dict(name=name, steps=4), data=dict(train=f"{name}-data.h5", batch=8, normalize=described["normalize"]),
+        run=dict(name=name, steps=4), data=dict(train=f"{name}-data.h5", batch=8, normalize=described["normalize"], shape=described.get("shape")),
         precision=dict(compute="fp32"), optimizer=dict(lr=2e-2), model={**model, "loss": described["loss"]}, layers=layers),
         encoding="utf-8")
     return inputs
@@ -161,6 +235,18 @@ def normed(x, norm, weights, name):
     return (x - mean) / numpy.sqrt(variance + epsilon) * weights[f"{name}/weight"] + weights[f"{name}/bias"]
 
 
+def windows_of(x, layer):
+    """What the windows of a layer see of x [samples, points, channels]: [samples, windows, taps, channels], zeros beyond the ends if
+    these are zeros; and whether a tap is inside."""
+    kernel, dilation, points = layer["kernel"], layer.get("dilation", 1), x.shape[1]
+    padding = layer.get("padding", (kernel - 1) * dilation // 2)
+    mode = {"zero": "constant", "periodic": "wrap", "reflect": "reflect"}[layer.get("edges", "zero")]
+    padded = numpy.pad(x, ((0, 0), (padding, padding), (0, 0)), mode=mode)
+    first = numpy.arange(0, points + 2 * padding - dilation * (kernel - 1), layer.get("stride", 1))
+    taps = first[:, None] + dilation * numpy.arange(kernel)
+    return padded[:, taps], (taps >= padding) & (taps < points + padding)
+
+
 class Reference:
     """The network of a checkpoint, in double."""
 
@@ -177,13 +263,26 @@ class Reference:
         name, kind = layer["name"], layer["kind"]
         other = values.get(layer.get("skip_from"))
         if kind == "dense":
-            x = x @ self.weights[f"{name}/weight"].T + self.weights[f"{name}/bias"].ravel()
+            x = x.reshape(len(x), -1) @ self.weights[f"{name}/weight"].T + self.weights[f"{name}/bias"].ravel()
         elif kind == "add":
             x = x + (other * self.weights[f"{name}/weight"].ravel() if layer.get("gated") else other)
         elif kind == "concat":
             x = numpy.concatenate([other, x] if layer.get("skip_first") else [x, other], -1)
         elif kind == "branch":
             x = other
+        elif kind == "conv":
+            seen, _ = windows_of(x, layer)
+            x = seen.reshape(*seen.shape[:2], -1) @ self.weights[f"{name}/weight"].T
+            if layer.get("bias", True):
+                x = x + self.weights[f"{name}/bias"].ravel()
+        elif kind == "max_pool":
+            seen, inside = windows_of(x, {"stride": layer["kernel"], "padding": 0, **layer})
+            x = numpy.where(inside[..., None], seen, -numpy.inf).max(2)
+        elif kind == "average_pool":
+            seen, inside = windows_of(x, {"stride": layer["kernel"], "padding": 0, **layer})
+            x = seen.sum(2) / inside.sum(1)[:, None]
+        elif kind == "global_pool":
+            x = x.mean(1)
         norm = layer.get("norm") or "none"
         if norm != "none":
             x = normed(x, norm, {key: value.ravel() for key, value in self.weights.items() if "norm" in key or name in key},
@@ -194,14 +293,17 @@ class Reference:
         """Outputs, in the units of the data, of inputs [samples, inputs]."""
         x = numpy.asarray(x, complex if numpy.iscomplexobj(x) else float)
         if ("inputs", "shift") in self.scaling:
-            x = (x - self.scaling["inputs", "shift"]) * self.scaling["inputs", "scale"]
+            shift, scale = self.scaling["inputs", "shift"], self.scaling["inputs", "scale"]
+            x = ((x.reshape(len(x), -1, len(shift)) - shift) * scale).reshape(x.shape)
+        if "shape" in self.described:
+            x = x.reshape(len(x), *self.described["shape"])
         values = {"input": x}
         y = x
         for layer in self.described["layers"]:
             y = values[layer["name"]] = self.layer(layer, y, values)
         if self.described["residual"]:
             y = y + x
-        return self.meaning(y)
+        return self.meaning(y.reshape(len(y), -1))
 
     def meaning(self, y):
         loss, targets = self.described["loss"], self.described["targets"]
@@ -212,7 +314,8 @@ class Reference:
             return 1 / (1 + numpy.exp(-y))
         shift = self.scaling.get(("targets", "shift"), 0.0)
         deviation = 1 / self.scaling.get(("targets", "scale"), 1.0)
-        means = y[..., :targets] * deviation + shift
+        means = y[..., :targets].reshape(len(y), -1, numpy.size(shift)) * deviation + shift
+        means = means.reshape(len(y), -1)
         if loss != "gaussian":
             return means
         return numpy.concatenate([means, numpy.exp(y[..., targets:] / 2) * deviation], -1)
@@ -227,7 +330,7 @@ class Reference:
 
     def jacobian(self, x):
         """By central differences: [samples, outputs, inputs]."""
-        steps = 1e-5 * numpy.maximum(numpy.abs(x).max(0), 1)
+        steps = 1e-6 * numpy.maximum(numpy.abs(x).max(0), 1)
         columns = []
         for i, step in enumerate(steps):
             change = numpy.zeros(x.shape[1])

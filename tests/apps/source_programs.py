@@ -90,7 +90,11 @@ def c_program(networks, folder):
 
 def cpp_program(networks, _):
     text = "#include <cstdio>\n" + "".join(f'#include "{network.name}.hpp"\n' for network in networks)
-    text += "using std::FILE;\nint main() {\n"
+    # Of one file of each network: compilers for devices take long.
+    kernels = [network for network in networks if (network.real, network.derivative) == ("float", "vjp")]
+    text += "#if defined(__CUDACC__) || defined(__HIPCC__)\n" + "".join(
+        f"__global__ void of_{network.name}(const float *x, float *y) {{ {network.name}::evaluate(x, y); }}\n" for network in kernels)
+    text += "#endif\nusing std::FILE;\nint main() {\n"
     for network in networks:
         text += f"  static_assert({network.name}::inputs == {network.inputs} && {network.name}::outputs == {network.outputs});\n"
         text += c_calls(network, network.name + "::", network.name + "::evaluate")
@@ -154,7 +158,8 @@ class Language:
 
 
 LANGUAGES = [
-    Language("c", [["gcc", "-std=c99", "-O1", *WARNINGS]], c_program, "main.c"),
-    Language("hpp", [["g++", "-std=c++17", "-O1", *WARNINGS], ["clang++", "-std=c++17", "-O1", *WARNINGS]], cpp_program, "main.cpp"),
+    Language("c", [["gcc", "-std=c99", "-O1", *WARNINGS], ["clang", "-std=c99", "-O1", *WARNINGS]], c_program, "main.c"),
+    Language("hpp", [["g++", "-std=c++17", "-O1", *WARNINGS], ["clang++", "-std=c++17", "-O1", *WARNINGS],
+                     ["nvcc", "-std=c++17", "-O1", "-x", "cu", "-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings"]], cpp_program, "main.cpp"),
     Language("f90", [["gfortran", "-std=f2008", "-O1", "-fcheck=all,no-array-temps", *WARNINGS[:2], "-pedantic", "-Werror"]], fortran_program, "main.f90"),
 ]

@@ -2,8 +2,11 @@
 same weights, and `mylos predict` in float; derivatives against central differences and against each other.
 
 usage: test_export_source.py MYLOS [--full]
-Languages without a compiler are not tested.
+With --full and MYLOS_TORCH_PYTHON, a Python that has PyTorch, also derivatives in double against PyTorch. Languages without a
+compiler are not tested.
 """
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -14,7 +17,7 @@ import numpy
 
 import source_programs
 from small_problem import gpt_deck, prepare_text
-from source_networks import NETWORKS, Reference, random_network, write
+from source_networks import NETWORKS, Reference, error_of, random_column, random_network, require, write
 from source_programs import LANGUAGES, SAMPLES
 from support.cases import run_cases, skip
 from support.decks import deck_text, layer
@@ -26,22 +29,15 @@ PREDICT = 1e-5  # of the largest output, as for ONNX
 DOUBLE = 1e-12
 DIFFERENCES = 1e-6
 DERIVATIVES = ("jacobian", "jvp", "vjp")
-
-
-def error_of(found, expected):
-    """Of the largest number."""
-    assert found.shape == expected.shape and numpy.isfinite(found).all(), (found.shape, expected.shape)
-    return numpy.abs(found - expected).max() / max(numpy.abs(expected).max(), 1e-30)
-
-
-def require(what, error, tolerance):
-    assert error <= tolerance, f"{what}: {error:.2g}, at most {tolerance:.2g}"
+TORCH_PYTHON = os.environ.get("MYLOS_TORCH_PYTHON")
+TORCH_NETWORKS = pathlib.Path(__file__).with_name("source_torch.py")
 
 
 class Exported:
     """A trained network, its files and what they should compute."""
 
     def __init__(self, command, name, described, derivatives):
+        self.name = name
         inputs = write(command.folder, name, described)
         command.must("train", f"{name}.toml")
         self.reference = Reference(described, last_checkpoint(command, f"runs/{name}"))
@@ -52,11 +48,12 @@ class Exported:
         self.ybar = source.normal(size=(SAMPLES, self.reference.outputs())).astype("f4").astype(float)
         self.y = self.reference.forward(self.x)
         self.jacobian = self.reference.jacobian(self.x)
+        self.torch = None
         self.networks = [self.export(command, name, real, derivative) for real, derivative in derivatives]
         command.must("predict", f"runs/{name}", f"{name}-data.h5", "predicted.h5")
         with h5py.File(command.folder / "predicted.h5") as file:
             parts = [file["outputs"][()]] + ([file["standard_deviation"][()]] if "standard_deviation" in file else [])
-        self.predicted = numpy.concatenate(parts, -1)[:SAMPLES]
+        self.predicted = numpy.concatenate([each.reshape(len(each), -1) for each in parts], -1)[:SAMPLES]
 
     def export(self, command, name, real, derivative):
         prefix = f"{name}_{real}_{derivative}"
@@ -67,7 +64,29 @@ class Exported:
         network.write_input(command.folder, self.x, self.dx, self.ybar)
         return network
 
+    def write_for_torch(self, folder):
+        reference = self.reference
+        (folder / f"{self.name}.network.json").write_text(json.dumps(reference.described), encoding="utf-8")
+        arrays = {f"weight:{name}": value for name, value in reference.weights.items()}
+        arrays.update({f"scaling:{of}_{what}": value for (of, what), value in reference.scaling.items()})
+        numpy.savez(folder / f"{self.name}.network.npz", x=self.x, dx=self.dx, ybar=self.ybar, **arrays)
+
+    def read_torch(self, folder):
+        """The derivatives that PyTorch finds replace differences."""
+        with numpy.load(folder / f"{self.name}.torch.npz") as file:
+            require(f"{self.name}: PyTorch and NumPy", error_of(file["y"], self.y), DOUBLE)
+            self.torch = {name: file[name] for name in ("jacobian", "jvp", "vjp")}
+
+    def check_torch(self, network, found, what):
+        """Of derivatives in double."""
+        for name in DERIVATIVES:
+            if name in found:
+                values = found[name][:, 1] if name == "jvp" else found[name]
+                require(f"{network.name} {what} {name} and PyTorch", error_of(values, self.torch[name]), DOUBLE)
+
     def check(self, network, found, what):
+        if self.torch and network.real == "double":
+            self.check_torch(network, found, what)
         what = f"{network.name} {what}"
         is_double = network.real == "double"
         tolerance = DOUBLE if is_double else ULPS * self.depth * FLOAT
@@ -98,6 +117,15 @@ def check_networks(command, described, derivatives_of, full):
     """`derivatives_of`: the number of a network -> its (real, derivative)."""
     exported = [Exported(command, name, each, derivatives_of(i)) for i, (name, each) in enumerate(described.items())]
     networks = [network for each in exported for network in each.networks]
+    if full and TORCH_PYTHON:
+        folder = command.folder / "torch"
+        folder.mkdir(exist_ok=True)
+        for each in exported:
+            each.write_for_torch(folder)
+        subprocess.run([TORCH_PYTHON, TORCH_NETWORKS, folder], check=True)
+        for each in exported:
+            each.read_torch(folder)
+        print(f"PyTorch: {len(exported)} networks", flush=True)
     for language in LANGUAGES:
         for compiler in language.run(command.folder, networks, full):
             for each in exported:
@@ -113,13 +141,15 @@ def check_networks(command, described, derivatives_of, full):
 
 def check_layers(command, full):
     check_networks(command, NETWORKS, lambda i: [("double", "jacobian"), ("float", ["none", *DERIVATIVES][i % 4])] +
-                   [("double", DERIVATIVES[1 + i % 2])] * (i in (0, 4, 7)), full)
+                   [("double", DERIVATIVES[1 + i % 2])] * (i in (0, 4, 7, 8)) + [("double", "jvp")] * (i == 9), full)
 
 
 def check_random(command, full):
-    seeds = range(100, 160) if full else range(100, 102)
-    for first in range(0, len(seeds), 20):
-        described = {f"random{seed}": random_network(seed) for seed in seeds[first:first + 20]}
+    networks = {f"random{seed}": random_network(seed) for seed in range(100, 160 if full else 102)}
+    networks.update({f"column{seed}": random_column(seed) for seed in range(200, 230 if full else 200)})
+    names = list(networks)
+    for first in range(0, len(names), 20):
+        described = {name: networks[name] for name in names[first:first + 20]}
         check_networks(command, described, lambda i: [("double", "jacobian"), ("float", "none")] if not full else
                        [(real, each) for real in ("double", "float") for each in DERIVATIVES], full)
 
@@ -163,9 +193,11 @@ def check_refusals(command):
     assert not list(command.folder.glob("x.*")), list(command.folder.glob("x.*"))
 
 
-GRIDS = {"conv": [layer("conv", name="edge", outputs=2, kernel=3), layer("dense")],
+GRIDS = {"groups": [layer("conv", name="edge", outputs=2, kernel=3), layer("conv", name="alone", outputs=2, kernel=3, groups=2), layer("dense")],
+         "transposed": [layer("conv", name="finer", outputs=2, kernel=2, padding=0, stride=2, transposed=True), layer("dense")],
+         "groupnorm": [layer("norm", name="grouped", norm="groupnorm", norm_groups=1), layer("dense")],
          "spectral": [layer("spectral", name="waves", outputs=2, modes=2), layer("dense")],
-         "pool": [layer("max_pool", name="window"), layer("dense")]}
+         "finer": [layer("upsample", name="finer"), layer("dense")]}
 
 
 def check_unsupported(command):
@@ -177,17 +209,20 @@ def check_unsupported(command):
         command.write("grid.toml", deck_text(run=dict(name=name), data=dict(train="grid.h5", batch=8, shape=[8, 1]),
                                              model=dict(type="chain", loss="mse"), layers=layers, precision=dict(compute="fp32")))
         command.must("init", "grid.toml", f"{name}-start.h5")
-        command.must_refuse(["export", f"{name}-start.h5", "x.c"], "unsupported-feature", layers[0]["name"])
+        command.must_refuse(["export", f"{name}-start.h5", "x.c"], "unsupported-feature", layers[-2]["name"])
+    command.write("plane.toml", deck_text(run=dict(name="plane"), data=dict(train="grid.h5", batch=8, shape=[2, 4, 1]),
+                                          model=dict(type="chain", loss="mse"), layers=[layer("conv", name="plane", outputs=2, kernel=3), layer("dense")],
+                                          precision=dict(compute="fp32")))
+    command.must("init", "plane.toml", "plane-start.h5")
+    command.must_refuse(["export", "plane-start.h5", "x.c"], "unsupported-feature", "plane")
     prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 40)
     command.write("gpt.toml", gpt_deck(run=dict(steps=2), data=dict(batch=6), model=dict(vocabulary=28)))
     command.must("init", "gpt.toml", "gpt-start.h5")
     command.must_refuse(["export", "gpt-start.h5", "x.f90"], "unsupported-feature", "embedding")
-    command.write("large.toml", deck_text(run=dict(name="large"), data=dict(train="grid.h5", batch=8),
-                                          model=dict(type="mlp", hidden=[1100, 1100], loss="mse"), precision=dict(compute="fp32")))
-    command.must("init", "large.toml", "large.h5")
-    command.must_refuse(["export", "large.h5", "x.c"], "too-large", "1000000")
-    command.must("init", "large.toml", "thick.h5", "model.hidden=[20000]")
-    command.must_refuse(["export", "thick.h5", "x.c"], "too-large", "16384")
+    command.write("thick.toml", deck_text(run=dict(name="thick"), data=dict(train="grid.h5", batch=8),
+                                          model=dict(type="mlp", hidden=[70000], loss="mse"), precision=dict(compute="fp32")))
+    command.must("init", "thick.toml", "thick.h5")
+    command.must_refuse(["export", "thick.h5", "x.c"], "too-large", "65536")
 
 
 def check_page(command):
@@ -214,7 +249,7 @@ def check_fortran(command):
     for name in ("MYNAME", "INPUTS_NET", "outputs"):
         command.must("export", "runs/wide", f"{name}.f90", "--derivative", "jacobian")
     for derivative in ("none", "vjp"):
-        command.must("init", "large.toml", f"broad-{derivative}.h5", "model.hidden=[20,2048,20]")
+        command.must("init", "thick.toml", f"broad-{derivative}.h5", "model.hidden=[20,2048,20]")
         command.must("export", f"broad-{derivative}.h5", f"broad_{derivative}.f90", "--derivative", derivative)
     for name in ("MYNAME", "INPUTS_NET", "outputs", "broad_none", "broad_vjp"):
         subprocess.run(["gfortran", "-std=f2008", "-O0", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", f"{name}.f90"], cwd=command.folder, check=True)

@@ -26,7 +26,7 @@ ModelOptions mlp(Loss loss = losses::Mse{}) {
   return model;
 }
 
-constexpr SourcePurpose purpose{"be tested", "use another"};
+constexpr SourcePurpose purpose{"be tested", "use another", true};
 
 SourceNetwork source_of(const StoredNetwork& network) {
   return source_network_of(network, weights_of(network.chain), purpose);

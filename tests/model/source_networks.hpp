@@ -14,11 +14,11 @@ inline SourceLinear linear(std::int64_t inputs, std::int64_t outputs) {
 inline SourceNetwork residual_network() {
   SourceNetwork network;
   network.inputs = 2;
-  network.operations = {{"first", 0, 4, linear(2, 4)},
-                        {"first", 1, 4, SourceActivation{Activation::tanh}},
-                        {"second", 2, 4, linear(4, 4)},
-                        {"sum", 3, 4, SourceAdd{2, {}}},
-                        {"head", 4, 3, linear(4, 3)}};
+  network.operations = {{"first", 0, 16, linear(2, 16)},
+                        {"first", 1, 16, SourceActivation{Activation::tanh}},
+                        {"second", 2, 16, linear(16, 16)},
+                        {"sum", 3, 16, SourceAdd{2, {}}},
+                        {"head", 4, 3, linear(16, 3)}};
   return network;
 }
 

@@ -29,9 +29,9 @@ std::vector<SourceAddress> addresses(const SourceCall& call) {
 
 TEST(SourceCalls, ActivationsAndSumsRunInPlaceAndBuffersAreReused) {
   const SourcePlan plan = plan_source(residual_network(), {}, false);
-  EXPECT_THAT(routines(plan.forward), ElementsAre("linear", "apply_tanh", "linear", "add", "linear"));
+  EXPECT_THAT(routines(plan.forward), ElementsAre("linear", "apply_tanh", "linear", "add", "few_outputs"));
   ASSERT_EQ(plan.forward.buffers.size(), 2U);
-  EXPECT_EQ(plan.forward.buffer_width(), 8);
+  EXPECT_EQ(plan.forward.buffer_width(), 32);
   EXPECT_TRUE(plan.tape_forward.calls.empty());
 }
 
@@ -51,17 +51,18 @@ TEST(SourceCalls, AValueWithTwoReadersIsNotOverwrittenByTheFirst) {
   SourceNetwork network = residual_network();
   network.operations[3].kind = SourceAdd{1, {}};  // the value before tanh
   const SourcePlan plan = plan_source(network, {}, false);
-  EXPECT_THAT(routines(plan.forward), ElementsAre("linear", "copy", "apply_tanh", "linear", "add", "linear"));
+  EXPECT_THAT(routines(plan.forward),
+              ElementsAre("linear", "copy", "apply_tanh", "linear", "add", "few_outputs"));
 }
 
 TEST(SourceCalls, TheSecondGradientOfAValueIsAddedToTheFirst) {
   const SourcePlan plan = plan_source(residual_network(), {}, true);
   // The sum passes its gradient to both values; that of "second" arrives later and is added.
-  EXPECT_THAT(routines(plan.pullback), ElementsAre("linear_pullback", "copy", "copy", "linear_pullback",
-                                                   "add", "tanh_slope", "linear_pullback"));
+  EXPECT_THAT(routines(plan.pullback), ElementsAre("sum_of_rows", "copy", "copy", "row_products", "add",
+                                                   "tanh_slope", "row_products"));
   EXPECT_THAT(routines(plan.tangent),
-              ElementsAre("linear_tangent", "tanh_slope", "linear_tangent", "copy", "add", "linear_tangent"));
-  EXPECT_EQ(plan.tape, 16);
+              ElementsAre("sum_of_rows", "tanh_slope", "sum_of_rows", "copy", "add", "row_products"));
+  EXPECT_EQ(plan.tape, 64);
 }
 
 TEST(SourceCalls, AConcatenationCopiesBothValuesToTheirColumns) {
@@ -69,9 +70,27 @@ TEST(SourceCalls, AConcatenationCopiesBothValuesToTheirColumns) {
   network.inputs = 2;
   network.operations = {{"both", 0, 3, linear(2, 3)}, {"all", 1, 5, SourceConcat{0, true}}};
   const SourcePlan plan = plan_source(network, {}, false);
-  ASSERT_THAT(routines(plan.forward), ElementsAre("linear", "copy", "copy"));
+  ASSERT_THAT(routines(plan.forward), ElementsAre("few_outputs", "copy", "copy"));
   EXPECT_EQ(addresses(plan.forward.calls[1])[1].offset, 2);
   EXPECT_EQ(addresses(plan.forward.calls[2])[1].offset, 0);
+}
+
+TEST(SourceCalls, AConvolutionIsADenseLayerOfEachWindowAndANormIsCalledForEachPoint) {
+  SourceNetwork network;
+  network.inputs = 12;
+  const SourceWindows windows{.points = 6, .channels = 2, .count = 6, .taps = 3, .padding = 1};
+  const std::vector<float> ones(16, 1.0F);
+  network.operations = {{"conv", 0, 36, SourceGather{windows}},
+                        {"conv", 1, 96, linear(6, 16), 6},
+                        {"norm", 2, 96, SourceNorm{NormType::rmsnorm, 1e-5F, ones, {}}, 6}};
+  const SourcePlan plan = plan_source(network, {}, true);
+  ASSERT_THAT(routines(plan.forward), ElementsAre("gather", "linear", "copy", "rmsnorm"));
+  EXPECT_TRUE(plan.forward.calls[1].is_block_of_points());
+  EXPECT_EQ(plan.forward.calls[3].points, 6);
+  EXPECT_EQ(addresses(plan.forward.calls[3])[0].step, 16);
+  EXPECT_THAT(routines_of(plan.forward), testing::Contains("linear_block"));
+  EXPECT_THAT(routines(plan.pullback),
+              ElementsAre("multiply", "rmsnorm_slope", "row_products", "gather_pullback"));
 }
 
 TEST(SourceCalls, ConstantsOfLayersThatOnlyDifferInCaseHaveDifferentNames) {

@@ -128,11 +128,16 @@ SourceDerivative derivative_of(const std::string& name) {
 void export_source_file(const CheckpointReader& checkpoint, const ExportArguments& arguments,
                         const SourceOptions& options) {
   const ExportedSource source = export_source(checkpoint, options);
+  const std::string weights = std::filesystem::path(arguments.output).replace_extension(".weights").string();
+  if (!source.weights.empty()) {  // before the source, which reads them
+    require_source_output(checkpoint.path(), stored_options(checkpoint).data, weights);
+    publish_text(weights, source.weights);
+  }
   publish_text(arguments.output, source.text);
-  standard_output(0).line(fmt::format("{}: source {} in {}, {} inputs, {} outputs, {} constants, from {}",
-                                      arguments.output, origin_of(checkpoint, arguments.run.average),
-                                      options.is_double ? "double" : "float", source.inputs, source.outputs,
-                                      source.numbers, checkpoint.path()));
+  standard_output(0).line(fmt::format(
+      "{}: source {} in {}, {} inputs, {} outputs, {} constants{}, from {}", arguments.output,
+      origin_of(checkpoint, arguments.run.average), options.is_double ? "double" : "float", source.inputs,
+      source.outputs, source.numbers, source.weights.empty() ? "" : " in " + weights, checkpoint.path()));
 }
 
 SourceOptions source_options(const ExportArguments& arguments, SourceLanguage language,

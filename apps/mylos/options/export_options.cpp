@@ -51,8 +51,8 @@ void add_export(CLI::App& app, ExportArguments& arguments, Command& command) {
   exported->footer(
       "MODEL.h5 is for eval, predict, sample, info and programs that use the library; MODEL.onnx is for ONNX "
       "Runtime and others; NET.hpp (C++ and Kokkos), NET.c (C99) and NET.f90 (Fortran 2008) compute the "
-      "network "
-      "without any library.");
+      "network without any library. Of more than 1,000,000 weights, source comes with NET.weights, which it "
+      "reads.");
   exported->callback([&] { command = [&] { return export_command(arguments); }; });
 }
 

@@ -11,21 +11,23 @@ namespace {
 
 using Constants = std::map<std::string, const double*>;
 
-/// Calls each(inputs, outputs, name of the weights) for the dense layers of the pass from outputs to inputs.
+/// Calls each(rows, columns, name of the matrix) for the products with the rows of a matrix in derivatives.
 template <class Each>
-void for_each_pullback(const SourcePlan& plan, const Each& each) {
-  for (const SourceCall& call : plan.pullback.calls) {
-    if (call.routine != "linear_pullback") continue;
-    each(std::get<std::int64_t>(call.arguments[0]), std::get<std::int64_t>(call.arguments[1]),
-         std::get<SourceConstantUse>(call.arguments[2]).name);
+void for_each_row_product(const SourcePlan& plan, const Each& each) {
+  for (const SourcePass* pass : {&plan.tangent, &plan.pullback}) {
+    for (const SourceCall& call : pass->calls) {
+      if (call.routine != float64::transposing_routine) continue;
+      each(std::get<std::int64_t>(call.arguments[0]), std::get<std::int64_t>(call.arguments[1]),
+           std::get<SourceConstantUse>(call.arguments[2]).name);
+    }
   }
 }
 
-/// The numbers of their weights, which are held transposed too: sums along the inputs are faster.
+/// The numbers of these matrices, which are held transposed too: sums along the inputs are faster.
 std::int64_t transposed_numbers(const SourcePlan& plan) {
   std::int64_t numbers = 0;
-  for_each_pullback(plan, [&](std::int64_t inputs, std::int64_t outputs, const std::string& /*weight*/) {
-    numbers += inputs * outputs;
+  for_each_row_product(plan, [&](std::int64_t rows, std::int64_t columns, const std::string& /*matrix*/) {
+    numbers += rows * columns;
   });
   return numbers;
 }
@@ -37,10 +39,10 @@ Float64Network::Float64Network(const StoredNetwork& network, const ReadSourceWei
       outputs_(network.chain.outputs()),
       has_deviations_(network.chain.has_deviations()),
       calibration_(network.calibration) {
-  const SourcePlan plan =
-      plan_source(source_network_of(network, read,
-                                    {"compute in double", "load the model without LoadOptions::in_double"}),
-                  {}, derivatives);
+  const SourcePlan plan = plan_source(
+      source_network_of(network, read,
+                        {"compute in double", "load the model without LoadOptions::in_double", false}),
+      {}, derivatives);
   constants_ = decltype(constants_)(Kokkos::view_alloc(Kokkos::WithoutInitializing, "constants in double"),
                                     static_cast<std::size_t>(plan.numbers() + transposed_numbers(plan)));
   Constants constants;
@@ -59,14 +61,14 @@ Float64Network::Float64Network(const StoredNetwork& network, const ReadSourceWei
   places_.dx = buffers_.add("dx", plan.inputs);
   places_.dy = buffers_.add("dy", plan.outputs);
   buffers_.add("dtape", plan.tape);
+  for_each_row_product(plan, [&](std::int64_t rows, std::int64_t columns, const std::string& matrix) {
+    const double* const from = constants.at(matrix);
+    constants[float64::transposed_name(matrix)] = next;
+    for (std::int64_t c = 0; c < columns; ++c)
+      for (std::int64_t r = 0; r < rows; ++r) *next++ = from[r * columns + c];
+  });
   tape_.emplace(plan.tape_forward, constants, buffers_);
   tangent_.emplace(plan.tangent, constants, buffers_);
-  for_each_pullback(plan, [&](std::int64_t inputs, std::int64_t outputs, const std::string& weight) {
-    const double* const from = constants.at(weight);
-    constants.at(weight) = next;  // which the program below reads
-    for (std::int64_t o = 0; o < outputs; ++o)
-      for (std::int64_t i = 0; i < inputs; ++i) *next++ = from[i * outputs + o];
-  });
   pullback_.emplace(plan.pullback, constants, buffers_);
 }
 

@@ -53,8 +53,11 @@ Program::Program(const SourcePass& pass, const std::map<std::string, const doubl
     for (const SourceArgument& argument : source.arguments) {
       if (const auto* size = std::get_if<std::int64_t>(&argument)) call.arguments.sizes.at(sizes++) = *size;
       if (const auto* number = std::get_if<SourceNumber>(&argument)) call.arguments.number = number->value;
-      if (const auto* constant = std::get_if<SourceConstantUse>(&argument))
-        call.arguments.constants.at(uses++) = constants.at(constant->name);
+      if (const auto* constant = std::get_if<SourceConstantUse>(&argument)) {
+        const bool transposes = source.routine == transposing_routine;
+        call.arguments.constants.at(uses++) =
+            constants.at(transposes ? transposed_name(constant->name) : constant->name);
+      }
       if (const auto* address = std::get_if<SourceAddress>(&argument))
         call.places.push_back({buffers.index(address->buffer), address->offset});
     }

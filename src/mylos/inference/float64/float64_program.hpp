@@ -32,9 +32,16 @@ class Buffers {
   std::vector<std::int64_t> widths_;
 };
 
+/// The routine that reads a matrix transposed, which is a constant of its own.
+inline constexpr const char* transposing_routine = "row_products";
+[[nodiscard]] inline std::string transposed_name(const std::string& matrix) {
+  return matrix + " transposed";
+}
+
 class Program {
  public:
-  /// `constants`: by name. Adds the pass's own buffers; those of its arguments are known.
+  /// `constants`: by name, those of the transposing routine by transposed_name(). Adds the pass's own
+  /// buffers; those of its arguments are known.
   Program(const SourcePass& pass, const std::map<std::string, const double*>& constants, Buffers& buffers);
 
   /// Runs the calls on `columns` columns.

@@ -32,12 +32,13 @@ void scale_by(const Arguments& a) {
   a.units == Units::network ? copy_columns(a) : multiply_columns(a);
 }
 
-void linear_tangent(const Arguments& a) {
+/// to[c] = sum over r of from[r] C[r, c]: (rows, columns, C, from, to).
+void sum_of_rows(const Arguments& a) {
   multiply({a.columns, a.sizes[0], a.sizes[1]}, a.constants[0], nullptr, a.rows[0], a.rows[1]);
 }
 
-/// By the transposed weights, which Float64Network holds for it.
-void linear_pullback(const Arguments& a) {
+/// to[r] = sum over c of C[r, c] from[c], by the transposed C, which Float64Network holds for it.
+void row_products(const Arguments& a) {
   multiply({a.columns, a.sizes[1], a.sizes[0]}, a.constants[0], nullptr, a.rows[0], a.rows[1]);
 }
 
@@ -144,8 +145,8 @@ void rmsnorm_slope(const Arguments& a) {
 
 constexpr NamedRoutine slopes[] = {{"scale_by", scale_by},
                                    {"multiply", multiply_columns},
-                                   {"linear_tangent", linear_tangent},
-                                   {"linear_pullback", linear_pullback},
+                                   {"sum_of_rows", sum_of_rows},
+                                   {"row_products", row_products},
                                    {"relu_slope", relu_slope},
                                    {"gelu_slope", gelu_slope},
                                    {"gelu_tanh_slope", gelu_tanh_slope},

@@ -20,6 +20,19 @@ void linear(const Arguments& a) {
   multiply({a.columns, a.sizes[0], a.sizes[1]}, a.constants[0], a.constants[1], a.rows[0], a.rows[1]);
 }
 
+/// The weights are [outputs][inputs].
+void few_outputs(const Arguments& a) {
+  const std::int64_t inputs = a.sizes[0];
+  for (std::int64_t c = 0; c < a.columns; ++c) {
+    const double* const x = a.rows[0].of(c);
+    double* const y = a.rows[1].of(c);
+    for (std::int64_t o = 0; o < a.sizes[1]; ++o) {
+      const double* const weight = a.constants[0] + o * inputs;
+      y[o] = a.constants[1][o] + sum_of(inputs, [=](std::int64_t i) { return weight[i] * x[i]; });
+    }
+  }
+}
+
 void scale_inputs(const Arguments& a) {
   if (a.units == Units::network) return copy_columns(a);
   const double* const shift = a.constants[0];
@@ -145,6 +158,7 @@ void add_scaled(const Arguments& a) {
 }
 
 constexpr NamedRoutine table[] = {{"linear", linear},
+                                  {"few_outputs", few_outputs},
                                   {"copy", copy_columns},
                                   {"scale_inputs", scale_inputs},
                                   {"scale_outputs", scale_outputs},

@@ -1,5 +1,7 @@
 #include "mylos/inference/source/source_network_of.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +12,14 @@
 namespace mylos {
 namespace {
 
-[[noreturn]] void refuse(const Block& block, const std::string& path, const SourcePurpose& purpose) {
+[[noreturn]] void refuse(const std::string& layer, const std::string& kind, const std::string& path,
+                         const SourcePurpose& purpose) {
   fail_input(errors::unsupported_feature,
-             "{}: layer '{}' of the kind '{}' cannot {}, as dense layers, activations, norms, sums and "
-             "concatenations of vectors can; {}",
-             path, block.signature().name, block.signature().kind, purpose.to_do, purpose.what_helps);
+             "{}: layer '{}'{} cannot {}, as dense layers, activations, norms, sums and concatenations of "
+             "vectors can{}; {}",
+             path, layer, kind.empty() ? "" : fmt::format(" of the kind '{}'", kind), purpose.to_do,
+             purpose.takes_columns ? ", and convolutions without groups and pools along a column" : "",
+             purpose.what_helps);
 }
 
 /// Appends the blocks and returns the value that the last one gives.
@@ -27,10 +32,16 @@ std::size_t append_blocks(SourceNetwork& source, const StoredNetwork& network, c
     const std::size_t from = chain.skip_of(i);
     SourceLayer layer(source, read, block.signature().name, boundaries[i],
                       from == no_skip ? boundaries[i] : boundaries[from]);
-    if (!block.write_source(layer)) refuse(block, network.path, purpose);
+    if (!block.write_source(layer))
+      refuse(block.signature().name, block.signature().kind, network.path, purpose);
     boundaries.push_back(layer.output());
   }
   return boundaries.back();
+}
+
+/// Returns the points that share a scaling of their channels.
+std::int64_t points_of(const ColumnScaling& scaling, std::int64_t width) {
+  return width / static_cast<std::int64_t>(scaling.shift.size());
 }
 
 /// Appends what makes of the network's outputs those of `mylos predict`.
@@ -39,8 +50,8 @@ void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::si
   const std::int64_t width = source.width(outputs);
   std::vector<double> deviations;  // by which training divided the targets
   for (const double scale : targets.scale) deviations.push_back(1 / scale);
-  const auto append = [&](auto kind) {
-    source.operations.push_back({"outputs", outputs, width, std::move(kind)});
+  const auto append = [&](auto kind, std::int64_t points = 1) {
+    source.operations.push_back({"outputs", outputs, width, std::move(kind), points});
   };
   switch (network.chain.prediction()) {
     case Prediction::classes:
@@ -54,7 +65,8 @@ void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::si
       return append(SourceGaussian{targets.shift, std::move(deviations)});
     }
     case Prediction::numbers:
-      if (!targets.identity()) append(SourceUnits{targets.shift, std::move(deviations)});
+      if (!targets.identity())
+        append(SourceUnits{targets.shift, std::move(deviations)}, points_of(targets, width));
       break;
   }
 }
@@ -97,15 +109,26 @@ void require_finite(const SourceNetwork& source, const std::string& path) {
   }
 }
 
-void require_vector_outputs(const StoredNetwork& network, const SourcePurpose& purpose) {
+/// Outputs on a column are numbers.
+void require_outputs(const StoredNetwork& network, const SourcePurpose& purpose) {
   const Chain& chain = network.chain;
   if (chain.grids.empty() || chain.grids.back().points() == 1) return;
-  fail_input(
-      errors::unsupported_feature,
-      "{}: the outputs, of layer '{}', lie on a grid of {} points, and networks of vectors alone can {}; "
-      "{}",
-      network.path, chain.blocks.back()->signature().name, chain.grids.back().points(), purpose.to_do,
-      purpose.what_helps);
+  if (purpose.takes_columns && chain.prediction() == Prediction::numbers) return;
+  fail_input(errors::unsupported_feature,
+             "{}: the outputs, of layer '{}', {} at {} points, and networks {} can {}; {}", network.path,
+             chain.blocks.back()->signature().name,
+             purpose.takes_columns ? "are probabilities or distributions" : "are numbers",
+             chain.grids.back().points(),
+             purpose.takes_columns ? "with such outputs of vectors alone" : "of vectors alone", purpose.to_do,
+             purpose.what_helps);
+}
+
+/// Throws unless the operations are of vectors, or may be of columns.
+void require_vectors(const SourceNetwork& source, const StoredNetwork& network,
+                     const SourcePurpose& purpose) {
+  if (purpose.takes_columns) return;
+  for (const SourceOperation& operation : source.operations)
+    if (operation.points != 1 || is_of_columns(operation)) refuse(operation.layer, "", network.path, purpose);
 }
 
 }  // namespace
@@ -116,9 +139,11 @@ SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWe
   source.inputs = network.chain.inputs();
   const ColumnScaling& inputs = network.training.normalizer.inputs;
   if (!inputs.identity())
-    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale}});
+    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale},
+                                 points_of(inputs, source.inputs)});
   const std::size_t outputs = append_blocks(source, network, read, source.operations.size(), purpose);
-  require_vector_outputs(network, purpose);
+  require_outputs(network, purpose);
+  require_vectors(source, network, purpose);
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
   require_finite(source, network.path);

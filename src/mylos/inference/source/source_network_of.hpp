@@ -11,6 +11,7 @@ namespace mylos {
 struct SourcePurpose {
   const char* to_do;       // what networks of other layers cannot: "be written as source"
   const char* what_helps;  // what is possible with them
+  bool takes_columns;      // whether operations may be of the points of a column
 };
 
 /// Returns the operations. Throws Error (bad_input): unsupported_feature, which names the first layer that

@@ -29,23 +29,23 @@ std::string c_derivative_signature(const SourceFile& file) {
   const char* type = file.is_double ? "double" : "float";
   switch (file.derivative) {
     case SourceDerivative::jvp:
-      return fmt::format("{0}_jvp(const {1} *x, const {1} *dx, {1} *y, {1} *dy)", file.name, type);
+      return fmt::format("{0}_jvp($parameterconst {1} *x, const {1} *dx, {1} *y, {1} *dy)", file.name, type);
     case SourceDerivative::vjp:
-      return fmt::format("{0}_vjp(const {1} *x, const {1} *ybar, {1} *xbar)", file.name, type);
+      return fmt::format("{0}_vjp($parameterconst {1} *x, const {1} *ybar, {1} *xbar)", file.name, type);
     case SourceDerivative::jacobian:
     case SourceDerivative::none:
       break;
   }
-  return fmt::format("{0}_jacobian(const {1} *x, {1} *jacobian)", file.name, type);
+  return fmt::format("{0}_jacobian($parameterconst {1} *x, {1} *jacobian)", file.name, type);
 }
 
 std::vector<CPrototype> c_prototypes(const SourceFile& file) {
   const char* type = file.is_double ? "double" : "float";
   std::vector<CPrototype> prototypes{
       {"One sample: y[outputs] of x[inputs]",
-       fmt::format("{0}_evaluate(const {1} *x, {1} *y)", file.name, type)},
+       fmt::format("{0}_evaluate($parameterconst {1} *x, {1} *y)", file.name, type)},
       {"Several samples, one after the other: x[columns][inputs], y[columns][outputs]",
-       fmt::format("{0}_evaluate_block(int columns, const {1} *x, {1} *y)", file.name, type)}};
+       fmt::format("{0}_evaluate_block($parameterint columns, const {1} *x, {1} *y)", file.name, type)}};
   if (file.derivative != SourceDerivative::none)
     prototypes.push_back({c_derivative_comment(file), c_derivative_signature(file)});
   return prototypes;
@@ -56,9 +56,18 @@ std::string c_declarations(const SourceFile& file, const std::vector<CPrototype>
       "/* Declarations for callers, to be copied. Arrays must not overlap. The functions have no state. */\n"
       "enum {{ {0}_inputs = {1}, {0}_outputs = {2} }};\n",
       file.name, file.plan.inputs, file.plan.outputs);
+  if (file.has_weight_file()) {
+    text += fmt::format(
+        "/* Reads the weights that the functions take, once, and returns 0, or 1 the file cannot be read, 2 "
+        "it is\n"
+        "   no file of weights, 3 it has those of another network, type or order of bytes, 4 it is damaged. "
+        "*/\n"
+        "enum {{ {0}_weights = {1} }};\nint {0}_load(const char *path, {2} *weights);\n",
+        file.name, file.file_weights, file.is_double ? "double" : "float");
+  }
   for (const CPrototype& prototype : prototypes)
     text += fmt::format("/* {}. */\nvoid {};\n", prototype.comment, prototype.signature);
-  return text;
+  return c_with_weights(file, text);
 }
 
 /// Vectors of weights that lie across cache lines take twice as long to load.
@@ -82,7 +91,8 @@ std::string c_constant(const SourceConstant& constant, bool is_double) {
 
 std::string c_source(const SourceFile& file) {
   const std::vector<CPrototype> prototypes = c_prototypes(file);
-  const CSyntax syntax(file.is_double, [](const std::string& name) { return name; });
+  const CSyntax syntax(file.is_double,
+                       [&](const std::string& name) { return c_constant_use(file, name, ""); });
   const CDialect dialect{.function = "static inline",
                          .restricted = "restrict",
                          .real_cast = "(real)",
@@ -90,17 +100,21 @@ std::string c_source(const SourceFile& file) {
                          .math = "",
                          .math_ending = file.is_double ? "" : "f"};
   std::string text = c_comment(file.description);
-  text += "#include <math.h>\n#include <string.h>\n\n";
+  text += file.has_weight_file() ? "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n\n"
+                                 : "#include <math.h>\n#include <string.h>\n\n";
   text += c_declarations(file, prototypes);
   text += fmt::format("\ntypedef {} real;\n", file.is_double ? "double" : "float");
   text += alignment;
-  for (const SourceConstant& constant : file.plan.constants) text += c_constant(constant, file.is_double);
+  for (const SourceConstant& constant : file.plan.constants) {
+    if (!constant.file_offset) text += c_constant(constant, file.is_double);
+  }
   text += c_routine_text(texts_of(c_routines(file.is_double), file.routines()), dialect);
   text += c_passes(file, syntax, "static");
-  const std::string bodies[] = {"  forward(x, y);\n", c_block_body(file, ""),
+  if (file.has_weight_file()) text += c_loader_text(file, false);
+  const std::string bodies[] = {"  forward($argumentx, y);\n", c_block_body(file, ""),
                                 file.derivative == SourceDerivative::none ? "" : c_derivative_body(file, "")};
   for (std::size_t i = 0; i < prototypes.size(); ++i)
-    text += fmt::format("\nvoid {} {{\n{}}}\n", prototypes[i].signature, bodies[i]);
+    text += c_with_weights(file, fmt::format("\nvoid {} {{\n{}}}\n", prototypes[i].signature, bodies[i]));
   return text + "\n" + c_comment(file.deck);
 }
 

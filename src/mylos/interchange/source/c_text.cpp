@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 
+#include "mylos/interchange/source/routines/weight_loader.hpp"
+
 namespace mylos {
 namespace {
 
@@ -41,14 +43,14 @@ std::string c_derivative_passes(const SourceFile& file, const SourceSyntax& synt
   const SourcePlan& plan = file.plan;
   std::string text =
       c_function(function,
-                 fmt::format("forward_tape({})",
+                 fmt::format("forward_tape($parameter{})",
                              c_parameters_of(plan.tape_forward, {{"x", false}, {"y", true}, {"tape", true}})),
                  column_calls(plan.tape_forward, syntax));
   if (file.has_tangent()) {
     text += c_function(
         function,
         fmt::format(
-            "tangent({})",
+            "tangent($parameter{})",
             c_parameters_of(plan.tangent,
                             {{"x", false}, {"y", false}, {"tape", false}, {"dx", false}, {"dy", true}})),
         c_tape_line(file, plan.tangent, "dtape") + buffer_lines(plan.tangent, syntax, 1) +
@@ -58,7 +60,7 @@ std::string c_derivative_passes(const SourceFile& file, const SourceSyntax& synt
     text += c_function(
         function,
         fmt::format(
-            "pullback({})",
+            "pullback($parameter{})",
             c_parameters_of(plan.pullback,
                             {{"x", false}, {"y", false}, {"tape", false}, {"gy", false}, {"gx", true}})),
         c_tape_line(file, plan.pullback, "gtape") + buffer_lines(plan.pullback, syntax, 1) +
@@ -72,11 +74,11 @@ std::string c_derivative_call(const SourceFile& file, const std::string& scope, 
                               const std::string& result) {
   if (file.has_tangent()) {
     return fmt::format(
-        "{}tangent({});\n", scope,
+        "{}tangent($argument{});\n", scope,
         arguments_of(file.plan.tangent,
                      {{"x", "x"}, {"y", "y"}, {"tape", "tape"}, {"dx", given}, {"dy", result}}));
   }
-  return fmt::format("{}pullback({});\n", scope,
+  return fmt::format("{}pullback($argument{});\n", scope,
                      arguments_of(file.plan.pullback,
                                   {{"x", "x"}, {"y", "y"}, {"tape", "tape"}, {"gy", given}, {"gx", result}}));
 }
@@ -87,7 +89,7 @@ std::string c_tape_lines(const SourceFile& file, const std::string& scope) {
   if (file.derivative != SourceDerivative::jvp) text += fmt::format("  real y[{}];\n", file.plan.outputs);
   if (file.plan.tape > 0) text += fmt::format("  real tape[{}];\n", file.plan.tape);
   const std::string call =
-      fmt::format("  {}forward_tape({});\n", scope,
+      fmt::format("  {}forward_tape($argument{});\n", scope,
                   arguments_of(file.plan.tape_forward, {{"x", "x"}, {"y", "y"}, {"tape", "tape"}}));
   return text + call;
 }
@@ -99,6 +101,20 @@ std::string c_comment(const std::vector<std::string>& lines) {
   for (const std::string& line : lines)
     text += line.empty() ? "\n" : fmt::format("  {}\n", comment_text(line));
   return text + "*/\n";
+}
+
+std::string c_with_weights(const SourceFile& file, std::string text) {
+  const bool has = file.has_weight_file();
+  replace_all(text, "$parameter",
+              has ? fmt::format("const {} *weights, ", file.is_double ? "double" : "float") : "");
+  replace_all(text, "$argument", has ? "weights, " : "");
+  return text;
+}
+
+std::string c_constant_use(const SourceFile& file, const std::string& name, const char* ending) {
+  const std::optional<std::int64_t> offset = file.file_offset(name);
+  if (!offset) return name + ending;
+  return *offset == 0 ? "weights" : fmt::format("weights + {}", *offset);
 }
 
 std::string c_numbers(const SourceConstant& constant, bool is_double, std::string_view indent) {
@@ -132,11 +148,13 @@ std::string CSyntax::number(double value) const {
   return number_text(value, is_double_) + (is_double_ ? "" : "f");
 }
 
-std::string CSyntax::address(const SourceAddress& address, const std::string& column) const {
+std::string CSyntax::address(const SourceAddress& address, const std::string& column,
+                             const std::string& point) const {
   std::string text = address.buffer;
   if (address.offset > 0) text += fmt::format(" + {}", address.offset);
-  if (!column.empty())
-    text += address.width == 1 ? " + " + column : fmt::format(" + {} * {}", address.width, column);
+  for (const auto& [variable, width] : {std::pair{column, address.width}, std::pair{point, address.step}}) {
+    if (!variable.empty()) text += width == 1 ? " + " + variable : fmt::format(" + {} * {}", width, variable);
+  }
   return text;
 }
 
@@ -147,8 +165,9 @@ std::string CSyntax::call(const std::string& routine, const std::vector<std::str
                      layer.empty() ? "" : fmt::format("  /* {} */", comment_text(layer)));
 }
 
-std::string CSyntax::loop(const std::string& body) const {
-  return "  for (int c = 0; c < columns; ++c)\n" + body;
+std::string CSyntax::loop(const std::string& variable, const std::string& count, const std::string& body,
+                          const std::string& indent) const {
+  return fmt::format("{0}for (int {1} = 0; {1} < {2}; ++{1})\n{3}", indent, variable, count, body);
 }
 
 std::string CSyntax::array(const std::string& name, std::int64_t columns, std::int64_t width) const {
@@ -157,14 +176,23 @@ std::string CSyntax::array(const std::string& name, std::int64_t columns, std::i
                      : fmt::format("  real {}[{}];\n", name, width);
 }
 
+std::string c_loader_text(const SourceFile& file, bool is_cpp) {
+  std::string text = c_weight_loader(is_cpp);
+  replace_all(text, "$name", file.name);
+  replace_all(text, "$type", file.is_double ? "double" : "float");
+  replace_all(text, "$count", fmt::format("{}", file.file_weights));
+  replace_all(text, "$crc", fmt::format("{}", file.weights_crc));
+  return text;
+}
+
 std::string c_passes(const SourceFile& file, const SourceSyntax& syntax, const std::string& function) {
   const SourcePass& forward = file.plan.forward;
-  std::string text = c_function(function, "forward(const real *x, real *y)",
+  std::string text = c_function(function, "forward($parameterconst real *x, real *y)",
                                 buffer_lines(forward, syntax, 1) + column_calls(forward, syntax));
-  text += c_function(function, "forward_columns(int columns, const real *x, real *y)",
+  text += c_function(function, "forward_columns($parameterint columns, const real *x, real *y)",
                      buffer_lines(forward, syntax, file.columns_at_once()) + block_calls(forward, syntax));
   if (file.derivative != SourceDerivative::none) text += c_derivative_passes(file, syntax, function);
-  return text;
+  return c_with_weights(file, text);
 }
 
 std::string c_derivative_body(const SourceFile& file, const std::string& scope) {
@@ -201,7 +229,7 @@ std::string c_block_body(const SourceFile& file, const std::string& scope) {
   return fmt::format(
       "  for (int first = 0; first < columns; first += {0}) {{\n"
       "    const int count = columns - first < {0} ? columns - first : {0};\n"
-      "    {1}forward_columns(count, x, y);\n"
+      "    {1}forward_columns($argumentcount, x, y);\n"
       "    x += {2} * count;\n"
       "    y += {3} * count;\n"
       "  }}\n",

@@ -26,6 +26,13 @@ struct CDialect {
 };
 [[nodiscard]] std::string c_routine_text(std::string text, const CDialect& dialect);
 
+/// Returns a text with $parameter and $argument replaced: the weights as a first parameter and as an
+/// argument, or nothing.
+[[nodiscard]] std::string c_with_weights(const SourceFile& file, std::string text);
+
+/// Returns the constant's name with an ending, or its numbers among the weights.
+[[nodiscard]] std::string c_constant_use(const SourceFile& file, const std::string& name, const char* ending);
+
 /// Calls with constants as `constant` writes them.
 class CSyntax final : public SourceSyntax {
  public:
@@ -34,11 +41,13 @@ class CSyntax final : public SourceSyntax {
 
   [[nodiscard]] std::string constant(const std::string& name) const override { return constant_(name); }
   [[nodiscard]] std::string number(double value) const override;
-  [[nodiscard]] std::string address(const SourceAddress& address, const std::string& column) const override;
+  [[nodiscard]] std::string address(const SourceAddress& address, const std::string& column,
+                                    const std::string& point) const override;
   [[nodiscard]] std::string call(const std::string& routine, const std::vector<std::string>& arguments,
                                  const std::string& layer, const std::string& indent) const override;
   [[nodiscard]] std::string indent() const override { return "  "; }
-  [[nodiscard]] std::string loop(const std::string& body) const override;
+  [[nodiscard]] std::string loop(const std::string& variable, const std::string& count,
+                                 const std::string& body, const std::string& indent) const override;
   [[nodiscard]] std::string array(const std::string& name, std::int64_t columns,
                                   std::int64_t width) const override;
 
@@ -46,6 +55,9 @@ class CSyntax final : public SourceSyntax {
   bool is_double_;
   std::function<std::string(const std::string&)> constant_;
 };
+
+/// Returns the function that reads the file of weights.
+[[nodiscard]] std::string c_loader_text(const SourceFile& file, bool is_cpp);
 
 /// The functions of the network that are not for users: forward, forward_columns, forward_tape, tangent and
 /// pullback, each with `function` before it.

@@ -13,6 +13,7 @@
 #include "mylos/interchange/source/routines/c_routines.hpp"
 #include "mylos/interchange/source/routines/fortran_routines.hpp"
 #include "mylos/interchange/source/source_description.hpp"
+#include "mylos/interchange/source/source_weights.hpp"
 #include "mylos/model/source/source_names.hpp"
 
 namespace mylos {
@@ -20,14 +21,16 @@ namespace {
 
 /// Returns the names that the files have besides those of constants, in lower case.
 std::set<std::string> reserved_names(const std::string& network) {
-  std::set<std::string> names{lower_case(network), "forward", "forward_columns",
-                              "forward_tape",      "tangent", "pullback",
-                              "team_forward",      "rk",      "dk"};
+  std::set<std::string> names{lower_case(network), "forward",     "forward_columns",
+                              "forward_tape",      "tangent",     "pullback",
+                              "team_forward",      "rk",          "dk",
+                              "crc32_of",          "weights",     "tile_of_columns",
+                              "load_weights",      "weight_count"};
   for (const auto& table : {c_routines(false), fortran_routines()}) {
     for (const SourceRoutine& routine : table) names.emplace(routine.name);
   }
-  for (const char* ending :
-       {"real", "inputs", "outputs", "evaluate", "evaluate_block", "evaluate_rows", "jvp", "vjp", "jacobian"})
+  for (const char* ending : {"real", "inputs", "outputs", "weights", "load", "evaluate", "evaluate_block",
+                             "evaluate_rows", "jvp", "vjp", "jacobian"})
     names.insert(fmt::format("{}_{}", lower_case(network), ending));
   return names;
 }
@@ -65,16 +68,16 @@ ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOpt
   require_source_name(options.name, options.language);
   const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
   const FloatWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
-  if (weights.count() > max_source_numbers) {
+  if (weights.count() > max_file_weights) {
     fail_input(
         errors::too_large,
         "{}: the network has {} weights, and source holds at most {}; export a model file, MODEL.h5, or "
         "MODEL.onnx",
-        network.path, weights.count(), max_source_numbers);
+        network.path, weights.count(), max_file_weights);
   }
   const SourceNetwork source =
       source_network_of(network, [&](const std::string& path) { return weights.read(path); },
-                        {"be written as source", "export a model file, MODEL.h5, or MODEL.onnx"});
+                        {"be written as source", "export a model file, MODEL.h5, or MODEL.onnx", true});
   require_width(source, network.path);
   SourceFile file;
   file.name = options.name;
@@ -88,9 +91,11 @@ ExportedSource export_source(const CheckpointReader& checkpoint, const SourceOpt
         "export without --derivative",
         network.path, file.plan.tape, max_source_tape);
   }
+  std::string in_file;
+  if (weights.count() > max_source_numbers) in_file = move_weights_to_file(file);
   file.description = source_description(checkpoint, network, options);
   file.deck = source_deck(checkpoint);
-  ExportedSource exported{"", file.plan.inputs, file.plan.outputs, file.plan.numbers()};
+  ExportedSource exported{"", std::move(in_file), file.plan.inputs, file.plan.outputs, file.plan.numbers()};
   switch (options.language) {
     case SourceLanguage::c:
       exported.text = c_source(file);

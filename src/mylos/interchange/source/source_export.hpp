@@ -11,10 +11,13 @@
 
 namespace mylos {
 
-/// Weights in one file. For a million gcc 12 takes 3 s, gfortran 6 s and 1.1 GiB of memory.
+/// Weights in the source; more are in a file beside it. For a million gcc 12 takes 3 s, gfortran 6 s and 1.1
+/// GiB of memory.
 inline constexpr std::int64_t max_source_numbers = 1'000'000;
+/// Weights in that file, which the source counts in 31 bits.
+inline constexpr std::int64_t max_file_weights = 2'147'483'647;
 /// Elements of a vector between layers: they are on the stack.
-inline constexpr std::int64_t max_source_width = 16'384;
+inline constexpr std::int64_t max_source_width = 65'536;
 /// Elements of all vectors between layers together, of which derivatives hold two sets on the stack: 4 MiB of
 /// doubles.
 inline constexpr std::int64_t max_source_tape = 262'144;
@@ -29,6 +32,7 @@ struct SourceOptions {
 
 struct ExportedSource {
   std::string text;
+  std::string weights;  // bytes of the file beside it; empty: there is none
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
   std::int64_t numbers = 0;

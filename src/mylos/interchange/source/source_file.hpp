@@ -19,6 +19,12 @@ struct SourceFile {
   SourcePlan plan;
   std::vector<std::string> description;  // lines of the comment at the beginning
   std::vector<std::string> deck;         // lines of the comment at the end
+  std::int64_t file_weights = 0;         // numbers in the file of weights; 0: there is none
+  std::uint32_t weights_crc = 0;
+
+  [[nodiscard]] bool has_weight_file() const { return file_weights > 0; }
+  /// Returns the offset of a constant in the file of weights.
+  [[nodiscard]] std::optional<std::int64_t> file_offset(const std::string& constant) const;
 
   [[nodiscard]] bool has_tangent() const {
     return derivative == SourceDerivative::jvp ||
@@ -31,9 +37,11 @@ struct SourceFile {
   /// Returns the pass of derivatives.
   [[nodiscard]] const SourcePass& derivatives() const { return has_tangent() ? plan.tangent : plan.pullback; }
   /// Returns the columns that a block computes at once, whose vectors are on the stack: at most 512 KiB of
-  /// doubles for 16 columns, and 32 bytes for each number of wider networks.
+  /// doubles for 24 columns, which are four tiles, 2.25 MiB for 6, and one column of wider networks.
   [[nodiscard]] std::int64_t columns_at_once() const {
-    return plan.forward.buffer_width() + plan.inputs + plan.outputs <= 4096 ? 16 : 4;
+    const std::int64_t width = plan.forward.buffer_width() + plan.inputs + plan.outputs;
+    if (width <= 2730) return 24;
+    return width <= 49152 ? 6 : 1;
   }
   /// Returns the routines that the file's functions call.
   [[nodiscard]] std::set<std::string> routines() const;

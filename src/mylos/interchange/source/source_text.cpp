@@ -9,12 +9,32 @@ namespace {
 struct ArgumentText {
   const SourceSyntax& syntax;
   const std::string& column;
+  const std::string& point;
 
   std::string operator()(std::int64_t size) const { return fmt::format("{}", size); }
   std::string operator()(const SourceNumber& number) const { return syntax.number(number.value); }
   std::string operator()(const SourceConstantUse& use) const { return syntax.constant(use.name); }
-  std::string operator()(const SourceAddress& address) const { return syntax.address(address, column); }
+  std::string operator()(const SourceAddress& address) const {
+    return syntax.address(address, column, point);
+  }
 };
+
+/// A call of the routine for blocks. `columns`: of the block.
+std::string block_call(const SourceCall& call, const SourceSyntax& syntax, const std::string& columns) {
+  std::vector<std::string> arguments = argument_texts(call, syntax, "", "", "");
+  arguments.insert(arguments.begin(), columns);
+  return syntax.call(call.routine + "_block", arguments, call.layer, syntax.indent());
+}
+
+/// A call for one column, or for each of its points.
+std::string column_call(const SourceCall& call, const SourceSyntax& syntax, const std::string& column,
+                        const std::string& indent) {
+  const bool has_points = call.points > 1;
+  const std::string inner = has_points ? indent + "  " : indent;
+  std::string text = syntax.call(
+      call.routine, argument_texts(call, syntax, "", column, has_points ? "p" : ""), call.layer, inner);
+  return has_points ? syntax.loop("p", fmt::format("{}", call.points), text, indent) : text;
+}
 
 }  // namespace
 
@@ -56,10 +76,11 @@ std::string wrapped(const std::vector<std::string>& items, std::size_t column, s
 }
 
 std::vector<std::string> argument_texts(const SourceCall& call, const SourceSyntax& syntax,
-                                        const std::string& columns, const std::string& column) {
+                                        const std::string& columns, const std::string& column,
+                                        const std::string& point) {
   std::vector<std::string> texts;
   for (const SourceArgument& argument : call.arguments) {
-    std::string text = std::visit(ArgumentText{syntax, column}, argument);
+    std::string text = std::visit(ArgumentText{syntax, column, point}, argument);
     texts.push_back(texts.empty() && !columns.empty() ? fmt::format("{} * {}", columns, text)
                                                       : std::move(text));
   }
@@ -76,8 +97,10 @@ std::string buffer_lines(const SourcePass& pass, const SourceSyntax& syntax, std
 
 std::string column_calls(const SourcePass& pass, const SourceSyntax& syntax) {
   std::string text;
-  for (const SourceCall& call : pass.calls)
-    text += syntax.call(call.routine, argument_texts(call, syntax, "", ""), call.layer, syntax.indent());
+  for (const SourceCall& call : pass.calls) {
+    text += call.is_block_of_points() ? block_call(call, syntax, fmt::format("{}", call.points))
+                                      : column_call(call, syntax, "", syntax.indent());
+  }
   return text;
 }
 
@@ -86,19 +109,17 @@ std::string block_calls(const SourcePass& pass, const SourceSyntax& syntax) {
   std::string text;
   for (const SourceCall& call : pass.calls) {
     switch (call.kind) {
-      case SourceCallKind::linear: {
-        std::vector<std::string> arguments = argument_texts(call, syntax, "", "");
-        arguments.insert(arguments.begin(), "columns");
-        text += syntax.call(call.routine + "_block", arguments, call.layer, indent);
+      case SourceCallKind::linear:
+        text +=
+            block_call(call, syntax, call.points > 1 ? fmt::format("columns * {}", call.points) : "columns");
         break;
-      }
       case SourceCallKind::elementwise:
-        text += syntax.call(call.routine, argument_texts(call, syntax, "columns", ""), call.layer, indent);
+        text +=
+            syntax.call(call.routine, argument_texts(call, syntax, "columns", "", ""), call.layer, indent);
         break;
       case SourceCallKind::each_element:
       case SourceCallKind::whole:
-        text += syntax.loop(
-            syntax.call(call.routine, argument_texts(call, syntax, "", "c"), call.layer, indent + "  "));
+        text += syntax.loop("c", "columns", column_call(call, syntax, "c", indent + "  "), indent);
         break;
     }
   }

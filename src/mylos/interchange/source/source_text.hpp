@@ -29,16 +29,17 @@ class SourceSyntax {
   virtual ~SourceSyntax() = default;
   [[nodiscard]] virtual std::string constant(const std::string& name) const = 0;
   [[nodiscard]] virtual std::string number(double value) const = 0;
-  /// `column`: the variable that counts columns; "": the first or only one.
-  [[nodiscard]] virtual std::string address(const SourceAddress& address,
-                                            const std::string& column) const = 0;
+  /// `column`, `point`: the variables that count columns and points; "": the first or only one.
+  [[nodiscard]] virtual std::string address(const SourceAddress& address, const std::string& column,
+                                            const std::string& point) const = 0;
   /// A line that calls a routine, with the layer as comment.
   [[nodiscard]] virtual std::string call(const std::string& routine,
                                          const std::vector<std::string>& arguments, const std::string& layer,
                                          const std::string& indent) const = 0;
-  /// The indentation of a function's statements, and a loop of `body` with c over the columns.
-  [[nodiscard]] virtual std::string indent() const = 0;
-  [[nodiscard]] virtual std::string loop(const std::string& body) const = 0;
+  [[nodiscard]] virtual std::string indent() const = 0;  // of a function's statements
+  /// A loop with this indentation.
+  [[nodiscard]] virtual std::string loop(const std::string& variable, const std::string& count,
+                                         const std::string& body, const std::string& indent) const = 0;
   /// The declaration of an array of `width` numbers for each of some columns.
   [[nodiscard]] virtual std::string array(const std::string& name, std::int64_t columns,
                                           std::int64_t width) const = 0;
@@ -49,9 +50,11 @@ class SourceSyntax {
   SourceSyntax& operator=(const SourceSyntax&) = default;
 };
 
-/// Returns the arguments. `columns`: a variable by which the first, a size, is multiplied; "": 1.
+/// Returns the arguments. `columns`: a variable by which the first, a size, is multiplied; "": 1. `column`,
+/// `point`: as of SourceSyntax::address.
 [[nodiscard]] std::vector<std::string> argument_texts(const SourceCall& call, const SourceSyntax& syntax,
-                                                      const std::string& columns, const std::string& column);
+                                                      const std::string& columns, const std::string& column,
+                                                      const std::string& point);
 
 /// Returns the declarations of the buffers that the pass uses, for `columns` columns.
 [[nodiscard]] std::string buffer_lines(const SourcePass& pass, const SourceSyntax& syntax,

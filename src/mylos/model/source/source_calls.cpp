@@ -45,7 +45,8 @@ SourcePlan plan_source(const SourceNetwork& network, const std::set<std::string>
 
 std::set<std::string> routines_of(const SourcePass& pass) {
   std::set<std::string> routines;
-  for (const SourceCall& call : pass.calls) routines.insert(call.routine);
+  for (const SourceCall& call : pass.calls)
+    routines.insert(call.is_block_of_points() ? call.routine + "_block" : call.routine);
   return routines;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -25,13 +26,16 @@ struct SourceConstant {
   std::string meaning;     // for a comment: "hidden1: weights, [8][128]"
   bool is_double = false;  // else in the arithmetic's type
   std::vector<double> values;
+  std::optional<std::int64_t> file_offset = {};  // in the file of weights, and not in the source
 };
 
-/// Numbers of a buffer from `offset` on. In a block of columns the next column's are `width` numbers further.
+/// Numbers of a buffer from `offset` on. In a block of columns the next column's are `width` numbers further,
+/// and those of a column's next point `step` numbers.
 struct SourceAddress {
   std::string buffer;
   std::int64_t offset = 0;
   std::int64_t width = 0;
+  std::int64_t step = 0;
 };
 
 /// The name of a constant.
@@ -59,6 +63,10 @@ struct SourceCall {
   std::string routine;
   std::vector<SourceArgument> arguments;
   std::string layer;
+  std::int64_t points = 1;  // of a column, for each of which the call is made
+
+  /// Returns whether the points are columns of the routine for blocks.
+  [[nodiscard]] bool is_block_of_points() const { return kind == SourceCallKind::linear && points > 1; }
 };
 
 struct SourceBuffer {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "mylos/model/block/transpose.hpp"
+#include "mylos/model/source/source_passes.hpp"
+
 namespace mylos {
 namespace {
 
@@ -19,7 +22,7 @@ class ConstantAdder {
   std::vector<std::string> add_constants(const SourceOperation& operation) {
     added_.clear();
     layer_ = operation.layer;
-    inputs_ = network_.width(operation.input);
+    inputs_ = network_.width(operation.input) / operation.points;
     std::visit([this](const auto& kind) { add(kind); }, operation.kind);
     return added_;
   }
@@ -27,7 +30,12 @@ class ConstantAdder {
  private:
   void add(const SourceLinear& linear) {
     const auto outputs = static_cast<std::int64_t>(linear.bias.size());
-    put("weight", fmt::format("[{}][{}]", inputs_, outputs), as_doubles(linear.weight), false);
+    if (has_few_outputs(linear)) {
+      put("weight", fmt::format("[{}][{}]", outputs, inputs_),
+          as_doubles(transpose(linear.weight, inputs_, outputs)), false);
+    } else {
+      put("weight", fmt::format("[{}][{}]", inputs_, outputs), as_doubles(linear.weight), false);
+    }
     put("bias", fmt::format("[{}]", outputs), as_doubles(linear.bias), false);
   }
   void add(const SourceNorm& norm) {
@@ -50,6 +58,9 @@ class ConstantAdder {
   void add(const SourceConcat& /*kind*/) {}
   void add(const SourceSoftmax& /*kind*/) {}
   void add(const SourceSigmoid& /*kind*/) {}
+  void add(const SourceGather& /*kind*/) {}
+  void add(const SourceMaxPool& /*kind*/) {}
+  void add(const SourceAveragePool& /*kind*/) {}
 
   void add_scaling(const std::vector<double>& shift, const std::vector<double>& scale) {
     put("shift", fmt::format("[{}]", shift.size()), shift, true);

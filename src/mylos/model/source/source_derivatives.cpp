@@ -15,7 +15,7 @@ class SymmetricSlopes {
 
   bool add(std::size_t operation, const SourceAddress& source, const SourceAddress& target) {
     operation_ = operation;
-    n_ = network_.operations[operation].outputs;
+    n_ = network_.operations[operation].outputs / network_.operations[operation].points;
     source_ = source;
     target_ = target;
     return std::visit([this](const auto& kind) { return write(kind); }, network_.operations[operation].kind);
@@ -55,6 +55,9 @@ class SymmetricSlopes {
   bool write(const SourceNorm& /*norm*/) { return false; }
   bool write(const SourceAdd& /*sum*/) { return false; }
   bool write(const SourceConcat& /*concat*/) { return false; }
+  bool write(const SourceGather& /*gather*/) { return false; }
+  bool write(const SourceMaxPool& /*pool*/) { return false; }
+  bool write(const SourceAveragePool& /*pool*/) { return false; }
 
   const SourceNetwork& network_;
   const SourceConstants& constants_;
@@ -103,7 +106,7 @@ class TangentPass {
 
   SourcePass take() {
     for (std::size_t i = 0; i < network_.operations.size(); ++i) {
-      calls_.set_layer(network_.operations[i].layer);
+      calls_.begin(network_.operations[i]);
       operation_ = i;
       if (slopes_.add(i, dx(), dy())) continue;
       std::visit([this](const auto& kind) { write(kind); }, network_.operations[i].kind);
@@ -120,27 +123,46 @@ class TangentPass {
     return constants_.of(operation_, which);
   }
 
-  void write(const SourceLinear& /*linear*/) {
-    calls_.add(SourceCallKind::whole, "linear_tangent",
-               {network_.width(operation().input), operation().outputs, constant(0), dx(), dy()});
+  [[nodiscard]] std::int64_t width_at_point(std::size_t value) const {
+    return network_.width(value) / operation().points;
+  }
+  [[nodiscard]] std::int64_t outputs() const { return width_at_point(operation_ + 1); }
+
+  void write(const SourceLinear& linear) {
+    const std::int64_t inputs = width_at_point(operation().input);
+    if (has_few_outputs(linear)) {
+      calls_.add(SourceCallKind::whole, "row_products", {outputs(), inputs, constant(0), dx(), dy()});
+    } else {
+      calls_.add(SourceCallKind::whole, "sum_of_rows", {inputs, outputs(), constant(0), dx(), dy()});
+    }
+  }
+  void write(const SourceGather& gather) {
+    calls_.add(SourceCallKind::whole, "gather", arguments_of(gather.windows, {dx(), dy()}));
+  }
+  void write(const SourceMaxPool& pool) {
+    calls_.add(SourceCallKind::whole, "max_pool_tangent",
+               arguments_of(pool.windows, {tape_.address("", operation().input), dx(), dy()}));
+  }
+  void write(const SourceAveragePool& pool) {
+    calls_.add(SourceCallKind::whole, "average_pool", arguments_of(pool.windows, {dx(), dy()}));
   }
   void write(const SourceNorm& norm) {
-    const std::int64_t n = operation().outputs;
-    const SourceAddress scaled = scaled_.of(n);
+    const std::int64_t n = outputs();
+    const SourceAddress scaled = scaled_.of(operation().outputs);
     calls_.add(SourceCallKind::whole, slope_of(norm),
                {n, SourceNumber{static_cast<double>(norm.epsilon)}, tape_.address("", operation().input),
                 dx(), scaled});
     calls_.add(SourceCallKind::whole, "multiply", {n, constant(0), scaled, dy()});
   }
   void write(const SourceAdd& sum) {
-    const std::int64_t n = operation().outputs;
+    const std::int64_t n = outputs();
     calls_.copy(n, dx(), dy());
     if (sum.factor.empty()) return calls_.add_up(n, derivative(sum.other), dy());
     calls_.add(SourceCallKind::each_element, "add_scaled", {n, constant(0), derivative(sum.other), dy()});
   }
   void write(const SourceConcat& concat) {
-    const std::int64_t n = network_.width(operation().input);
-    const std::int64_t others = network_.width(concat.other);
+    const std::int64_t n = width_at_point(operation().input);
+    const std::int64_t others = width_at_point(concat.other);
     const ConcatOffsets offsets(concat, n, others);
     calls_.copy(n, dx(), offset_by(dy(), offsets.input));
     calls_.copy(others, derivative(concat.other), offset_by(dy(), offsets.other));
@@ -177,7 +199,7 @@ class PullbackPass {
   SourcePass take() {
     for (std::size_t i = network_.operations.size(); i-- > 0;) {
       if (!has_gradient_[i + 1]) continue;  // no output depends on it
-      calls_.set_layer(network_.operations[i].layer);
+      calls_.begin(network_.operations[i]);
       operation_ = i;
       const bool is_symmetric = [&] {
         const std::size_t input = operation().input;
@@ -203,29 +225,50 @@ class PullbackPass {
     return has_gradient_[value] ? added_.of(network_.width(value)) : gradient(value);
   }
   void arrive(std::size_t value, const SourceAddress& target) {
-    if (has_gradient_[value]) calls_.add_up(network_.width(value), target, gradient(value));
+    if (has_gradient_[value]) calls_.add_up(width_at_point(value), target, gradient(value));
     has_gradient_[value] = true;
   }
   void pass_on(std::size_t value, const SourceAddress& source) {
     if (has_gradient_[value]) {
-      calls_.add_up(network_.width(value), source, gradient(value));
+      calls_.add_up(width_at_point(value), source, gradient(value));
     } else {
-      calls_.copy(network_.width(value), source, gradient(value));
+      calls_.copy(width_at_point(value), source, gradient(value));
     }
     has_gradient_[value] = true;
   }
 
-  void write(const SourceLinear& /*linear*/) {
+  [[nodiscard]] std::int64_t width_at_point(std::size_t value) const {
+    return network_.width(value) / operation().points;
+  }
+  /// Writes the gradient of the operation's input by one call.
+  void write_input(const char* routine, std::vector<SourceArgument> arguments) {
     const std::size_t input = operation().input;
     const SourceAddress target = target_of(input);
-    calls_.add(SourceCallKind::whole, "linear_pullback",
-               {network_.width(input), operation().outputs, constant(0), gy(), target});
+    arguments.emplace_back(target);
+    calls_.add(SourceCallKind::whole, routine, std::move(arguments));
     arrive(input, target);
+  }
+
+  void write(const SourceLinear& linear) {
+    const std::int64_t inputs = width_at_point(operation().input);
+    const std::int64_t outputs = width_at_point(operation_ + 1);
+    if (has_few_outputs(linear)) return write_input("sum_of_rows", {outputs, inputs, constant(0), gy()});
+    write_input("row_products", {inputs, outputs, constant(0), gy()});
+  }
+  void write(const SourceGather& gather) {
+    write_input("gather_pullback", arguments_of(gather.windows, {gy()}));
+  }
+  void write(const SourceMaxPool& pool) {
+    write_input("max_pool_pullback",
+                arguments_of(pool.windows, {tape_.address("", operation().input), gy()}));
+  }
+  void write(const SourceAveragePool& pool) {
+    write_input("average_pool_pullback", arguments_of(pool.windows, {gy()}));
   }
   void write(const SourceNorm& norm) {
     const std::size_t input = operation().input;
-    const std::int64_t n = operation().outputs;
-    const SourceAddress scaled = scaled_.of(n);
+    const std::int64_t n = width_at_point(operation_ + 1);
+    const SourceAddress scaled = scaled_.of(operation().outputs);
     const SourceAddress target = target_of(input);
     calls_.add(SourceCallKind::whole, "multiply", {n, constant(0), gy(), scaled});
     calls_.add(
@@ -237,12 +280,12 @@ class PullbackPass {
     pass_on(operation().input, gy());
     if (sum.factor.empty()) return pass_on(sum.other, gy());
     const SourceAddress target = target_of(sum.other);
-    calls_.add(SourceCallKind::whole, "multiply", {operation().outputs, constant(0), gy(), target});
+    calls_.add(SourceCallKind::whole, "multiply", {width_at_point(sum.other), constant(0), gy(), target});
     arrive(sum.other, target);
   }
   void write(const SourceConcat& concat) {
     const std::size_t input = operation().input;
-    const ConcatOffsets offsets(concat, network_.width(input), network_.width(concat.other));
+    const ConcatOffsets offsets(concat, width_at_point(input), width_at_point(concat.other));
     pass_on(input, offset_by(gy(), offsets.input));
     pass_on(concat.other, offset_by(gy(), offsets.other));
   }

@@ -18,9 +18,10 @@ class ForwardCalls {
            const SourceAddress& y) {
     operation_ = operation;
     const SourceOperation& described = network_.operations[operation];
-    calls_.set_layer(described.layer);
-    inputs_ = network_.width(described.input);
-    outputs_ = described.outputs;
+    calls_.begin(described);
+    inputs_ = network_.width(described.input) / described.points;
+    outputs_ = described.outputs / described.points;
+    points_ = described.points;
     x_ = x;
     other_ = other;
     y_ = y;
@@ -31,9 +32,14 @@ class ForwardCalls {
   [[nodiscard]] SourceConstantUse constant(std::size_t which) const {
     return constants_.of(operation_, which);
   }
-  void write(const SourceLinear& /*linear*/) {
-    calls_.add(SourceCallKind::linear, "linear", {inputs_, outputs_, constant(0), constant(1), x_, y_});
+  void write(const SourceLinear& linear) {
+    const bool is_few = has_few_outputs(linear);
+    calls_.add(is_few ? SourceCallKind::whole : SourceCallKind::linear, is_few ? "few_outputs" : "linear",
+               {inputs_, outputs_, constant(0), constant(1), x_, y_});
   }
+  void write(const SourceGather& gather) { write_windows("gather", gather.windows); }
+  void write(const SourceMaxPool& pool) { write_windows("max_pool", pool.windows); }
+  void write(const SourceAveragePool& pool) { write_windows("average_pool", pool.windows); }
   void write(const SourceActivation& activation) {
     begin_in_place();
     calls_.add(SourceCallKind::elementwise, routine_of(activation.function), {outputs_, y_});
@@ -58,7 +64,7 @@ class ForwardCalls {
     calls_.add(SourceCallKind::each_element, "add_scaled", {outputs_, constant(0), other_, y_});
   }
   void write(const SourceConcat& concat) {
-    const std::int64_t others = network_.width(concat.other);
+    const std::int64_t others = network_.width(concat.other) / points_;
     const ConcatOffsets offsets(concat, inputs_, others);
     calls_.copy(inputs_, x_, offset_by(y_, offsets.input));
     calls_.copy(others, other_, offset_by(y_, offsets.other));
@@ -77,6 +83,9 @@ class ForwardCalls {
     calls_.add(SourceCallKind::elementwise, "sigmoid", {outputs_, y_});
   }
 
+  void write_windows(const char* routine, const SourceWindows& windows) {
+    calls_.add(SourceCallKind::whole, routine, arguments_of(windows, {x_, y_}));
+  }
   void write_scaling(const char* routine) {
     calls_.add(SourceCallKind::each_element, routine, {outputs_, constant(0), constant(1), x_, y_});
   }
@@ -90,6 +99,7 @@ class ForwardCalls {
   std::size_t operation_ = 0;
   std::int64_t inputs_ = 0;
   std::int64_t outputs_ = 0;
+  std::int64_t points_ = 1;
   SourceAddress x_;
   SourceAddress other_;
   SourceAddress y_;

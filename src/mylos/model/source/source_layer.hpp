@@ -26,10 +26,11 @@ class SourceLayer {
   /// Returns the elements of the value that the next operation reads.
   [[nodiscard]] std::int64_t width() const { return network_.width(output_); }
 
-  /// Appends an operation on the block's input, or on the result of the operation before.
+  /// Appends an operation on the block's input, or on the result of the operation before. `outputs`: of all
+  /// points, to each of which it is applied.
   template <class Kind>
-  void append(Kind kind, std::int64_t outputs) {
-    network_.operations.push_back({name_, output_, outputs, std::move(kind)});
+  void append(Kind kind, std::int64_t outputs, std::int64_t points = 1) {
+    network_.operations.push_back({name_, output_, outputs, std::move(kind), points});
     output_ = network_.operations.size();
   }
   /// Appends the activation unless it is none.

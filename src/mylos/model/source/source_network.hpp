@@ -1,7 +1,9 @@
-// SourceNetwork: a network of vectors as a sequence of operations, independent of any programming language.
+// SourceNetwork: a network of vectors, or of the points of a column, as a sequence of operations, independent
+// of any programming language.
 //
-// Value 0 is the network's input, value i + 1 the result of operation i. A value may be read several times.
-// Numbers are those of the file: float32 weights, double scalings.
+// A value is the vector of a sample, or the points of its column with their channels adjacent. Value 0 is the
+// network's input, value i + 1 the result of operation i. A value may be read several times. Numbers are
+// those of the file: float32 weights, double scalings.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "mylos/kernels/convolution/convolution_shape.hpp"
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/layers.hpp"
 
@@ -19,6 +22,32 @@ namespace mylos {
 struct SourceLinear {
   std::vector<float> weight;  // [inputs, outputs]: the outputs of one input are adjacent
   std::vector<float> bias;    // zeros where the layer has none
+};
+
+/// The windows of a column. Window q sees the points q stride + t dilation - padding, t < taps.
+struct SourceWindows {
+  std::int64_t points = 1;  // of the column
+  std::int64_t channels = 1;
+  std::int64_t count = 1;  // of windows
+  std::int64_t taps = 1;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t padding = 0;
+  PaddingKind edges = PaddingKind::zero;
+};
+
+/// y = what each window sees, [count][taps][channels]. A convolution is this and a SourceLinear of each
+/// window.
+struct SourceGather {
+  SourceWindows windows;
+};
+
+/// The maximum of each window and channel, or the average; points beyond the ends are ignored.
+struct SourceMaxPool {
+  SourceWindows windows;
+};
+struct SourceAveragePool {
+  SourceWindows windows;
 };
 
 /// Element by element. Not Activation::none.
@@ -81,9 +110,18 @@ struct SourceOperation {
   std::size_t input = 0;  // the value that it reads
   std::int64_t outputs = 0;
   std::variant<SourceLinear, SourceActivation, SourceNorm, SourceBatchNorm, SourceAdd, SourceConcat,
-               SourceScaling, SourceUnits, SourceGaussian, SourceSoftmax, SourceSigmoid>
+               SourceScaling, SourceUnits, SourceGaussian, SourceSoftmax, SourceSigmoid, SourceGather,
+               SourceMaxPool, SourceAveragePool>
       kind;
+  std::int64_t points = 1;  // to each of which the operation is applied separately
 };
+
+/// Returns whether the operation reads several points of a column at once.
+[[nodiscard]] inline bool is_of_columns(const SourceOperation& operation) {
+  return std::holds_alternative<SourceGather>(operation.kind) ||
+         std::holds_alternative<SourceMaxPool>(operation.kind) ||
+         std::holds_alternative<SourceAveragePool>(operation.kind);
+}
 
 struct SourceNetwork {
   std::int64_t inputs = 0;

@@ -10,9 +10,16 @@ class SourceCalls {
  public:
   explicit SourceCalls(SourcePass& pass) : pass_(pass) {}
 
-  void set_layer(const std::string& layer) { layer_ = layer; }
+  /// The operation whose calls follow. Sizes in them are those of one of its points.
+  void begin(const SourceOperation& operation) {
+    layer_ = operation.layer;
+    points_ = operation.points;
+  }
   void add(SourceCallKind kind, const char* routine, std::vector<SourceArgument> arguments) {
-    pass_.calls.push_back({kind, routine, std::move(arguments), layer_});
+    for (SourceArgument& argument : arguments) {
+      if (auto* address = std::get_if<SourceAddress>(&argument)) address->step = address->width / points_;
+    }
+    pass_.calls.push_back({kind, routine, std::move(arguments), layer_, points_});
   }
   void copy(std::int64_t n, const SourceAddress& from, const SourceAddress& to) {
     add(SourceCallKind::each_element, "copy", {n, from, to});
@@ -24,7 +31,23 @@ class SourceCalls {
  private:
   SourcePass& pass_;
   std::string layer_;
+  std::int64_t points_ = 1;
 };
+
+/// Outputs that are fewer than a tile are scalar products, whose weights are adjacent.
+[[nodiscard]] inline bool has_few_outputs(const SourceLinear& linear) {
+  return linear.bias.size() < 16;
+}
+
+/// Returns the arguments of routines for windows.
+[[nodiscard]] inline std::vector<SourceArgument> arguments_of(const SourceWindows& windows,
+                                                              std::vector<SourceAddress> addresses) {
+  std::vector<SourceArgument> arguments{
+      windows.points, windows.channels, windows.count,   windows.taps,
+      windows.stride, windows.dilation, windows.padding, static_cast<std::int64_t>(windows.edges)};
+  arguments.insert(arguments.end(), addresses.begin(), addresses.end());
+  return arguments;
+}
 
 /// Gives every value between x and y its own numbers of a buffer: of the tape, or of derivatives beside it.
 class SourceTape {

@@ -15,25 +15,6 @@ $function void multiply(int n, const real *$restrict factor, const real *$restri
   for (int i = 0; i < n; ++i) dy[i] = factor[i] * dx[i];
 }
 )"},
-                                       {"linear_tangent", {}, R"(
-$function void linear_tangent(int inputs, int outputs, const real *$restrict w, const real *$restrict dx,
-                              real *$restrict dy) {
-  for (int o = 0; o < outputs; ++o) dy[o] = 0;
-  for (int i = 0; i < inputs; ++i) {
-    for (int o = 0; o < outputs; ++o) dy[o] += dx[i] * w[o];
-    w += outputs;
-  }
-}
-)"},
-                                       {"linear_pullback", {"dot"}, R"(
-$function void linear_pullback(int inputs, int outputs, const real *$restrict w, const real *$restrict gy,
-                               real *$restrict gx) {
-  for (int i = 0; i < inputs; ++i) {
-    gx[i] = dot(outputs, w, gy);
-    w += outputs;
-  }
-}
-)"},
                                        {"relu_slope", {}, R"(
 $function void relu_slope(int n, const real *$restrict x, const real *$restrict dx, real *$restrict dy) {
   for (int i = 0; i < n; ++i) dy[i] = x[i] > 0 ? dx[i] : 0;

@@ -14,6 +14,7 @@ namespace mylos {
 // Parts of it, in this order:
 [[nodiscard]] std::span<const SourceRoutine> fortran_element_routines();
 [[nodiscard]] std::span<const SourceRoutine> fortran_linear_routines();
+[[nodiscard]] std::span<const SourceRoutine> fortran_column_routines();
 [[nodiscard]] std::span<const SourceRoutine> fortran_slope_routines();
 
 }  // namespace mylos

@@ -21,29 +21,6 @@ const SourceRoutine fortran_slope_table[] = {{"scale_by", {}, R"(
     dy = factor * dx
   end subroutine multiply
 )"},
-                                             {"linear_tangent", {}, R"(
-  pure subroutine linear_tangent(inputs, outputs, w, dx, dy)
-    integer, intent(in) :: inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), dx(inputs)
-    real(rk), intent(out) :: dy(outputs)
-    integer :: i
-    dy = 0
-    do i = 1, inputs
-      dy = dy + dx(i) * w(:, i)
-    end do
-  end subroutine linear_tangent
-)"},
-                                             {"linear_pullback", {"dot"}, R"(
-  pure subroutine linear_pullback(inputs, outputs, w, gy, gx)
-    integer, intent(in) :: inputs, outputs
-    real(rk), intent(in) :: w(outputs, inputs), gy(outputs)
-    real(rk), intent(out) :: gx(inputs)
-    integer :: i
-    do i = 1, inputs
-      gx(i) = dot(outputs, w(:, i), gy)
-    end do
-  end subroutine linear_pullback
-)"},
                                              {"relu_slope", {}, R"(
   pure subroutine relu_slope(n, x, dx, dy)
     integer, intent(in) :: n

@@ -13,6 +13,23 @@ std::string of_width(std::string text, int width) {
   return text;
 }
 
+std::string of_columns(std::string text, int columns, int first) {
+  for (std::size_t begin = text.find("$["); begin != std::string::npos; begin = text.find("$[")) {
+    const std::size_t bar = text.find("$|", begin);
+    const std::size_t end = text.find("$]", bar);
+    const std::string part = text.substr(begin + 2, bar - begin - 2);
+    const std::string separator = text.substr(bar + 2, end - bar - 2);
+    std::string repeated;
+    for (int column = 0; column < columns; ++column) {
+      std::string each = part;
+      replace_all(each, "$c", std::to_string(first + column));
+      repeated += (column > 0 ? separator : "") + each;
+    }
+    text.replace(begin, end + 2 - begin, repeated);
+  }
+  return text;
+}
+
 std::string texts_of(std::span<const SourceRoutine> table, std::set<std::string> names) {
   // Backwards: a routine calls only routines before it.
   for (auto routine = table.rbegin(); routine != table.rend(); ++routine) {

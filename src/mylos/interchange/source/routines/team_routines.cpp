@@ -14,6 +14,20 @@ KOKKOS_INLINE_FUNCTION void team_linear(const Team &team, int inputs, int output
   });
 }
 )"},
+                                  {"few_outputs", {}, R"(
+template <class Team>
+KOKKOS_INLINE_FUNCTION void team_few_outputs(const Team &team, int inputs, int outputs, const real *w,
+                                             const real *b, const real *x, real *y) {
+  const auto range = Kokkos::TeamThreadRange(team, outputs);
+  Kokkos::parallel_for(range, [=](int o) {
+    real s = 0;
+    Kokkos::parallel_reduce(Kokkos::ThreadVectorRange(team, inputs), [=](int i, real &part) {
+      part += x[i] * w[o * inputs + i];
+    }, s);
+    Kokkos::single(Kokkos::PerThread(team), [=]() { y[o] = b[o] + s; });
+  });
+}
+)"},
                                   {"layernorm", {}, R"(
 template <class Team>
 KOKKOS_INLINE_FUNCTION void team_layernorm(const Team &team, int n, real epsilon, const real *w,

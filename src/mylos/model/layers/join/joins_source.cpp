@@ -9,14 +9,13 @@ bool Join::write_source(SourceLayer& layer) const {
     layer.append(SourceAdd{layer.skip(), {}}, layer.width());
     return true;
   }
-  if (options_.points > 1) return false;
-  layer.append(SourceConcat{layer.skip(), options_.skip_first}, options_.channels + options_.skip_channels);
+  layer.append(SourceConcat{layer.skip(), options_.skip_first},
+               options_.points * (options_.channels + options_.skip_channels), options_.points);
   return true;
 }
 
 bool GatedAdd::write_source(SourceLayer& layer) const {
-  if (options_.grid.points() > 1) return false;
-  layer.append(SourceAdd{layer.skip(), layer.parameter("weight")}, layer.width());
+  layer.append(SourceAdd{layer.skip(), layer.parameter("weight")}, layer.width(), options_.grid.points());
   return true;
 }
 

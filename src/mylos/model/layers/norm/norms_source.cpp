@@ -14,21 +14,19 @@ std::vector<double> doubles(const std::vector<float>& values) {
 }  // namespace
 
 bool NormBlock::write_source(SourceLayer& layer) const {
-  if (options_.points > 1) return false;
   SourceNorm norm{options_.norm.type, options_.norm.epsilon, layer.parameter("weight"), {}};
   if (options_.norm.has_bias()) norm.bias = layer.parameter("bias");
-  layer.append(std::move(norm), layer.width());
+  layer.append(std::move(norm), layer.width(), options_.points);
   return true;
 }
 
 bool BatchNormBlock::write_source(SourceLayer& layer) const {
-  if (options_.grid.points() > 1) return false;
   SourceBatchNorm norm{doubles(layer.parameter("running_mean")), doubles(layer.parameter("weight")),
                        doubles(layer.parameter("bias"))};
   const std::vector<float> variance = layer.parameter("running_variance");
   for (std::size_t i = 0; i < variance.size(); ++i)
     norm.scale[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(options_.epsilon));
-  layer.append(std::move(norm), layer.width());
+  layer.append(std::move(norm), layer.width(), options_.grid.points());
   layer.append_activation(options_.activation);
   return true;
 }
