@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/data.hpp"
@@ -12,7 +13,7 @@
 namespace mylos {
 namespace {
 
-[[noreturn]] void refuse(const std::string& layer, const std::string& kind, const std::string& path,
+[[noreturn]] void refuse(const std::string& layer, std::string_view kind, const std::string& path,
                          const SourcePurpose& purpose) {
   fail_input(errors::unsupported_feature,
              "{}: layer '{}'{} cannot {}, as dense layers, activations, norms, sums and concatenations of "
