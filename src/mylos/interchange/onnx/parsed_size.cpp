@@ -37,7 +37,9 @@ constexpr Child children[] = {
     {Message::attribute, 23, Message::other}, {Message::tensor, 3, Message::other},
     {Message::tensor, 13, Message::entry},    {Message::tensor, 16, Message::entry},
     {Message::value, 2, Message::type},       {Message::value, 4, Message::entry},
-    {Message::type, 1, Message::tensor_type}, {Message::tensor_type, 2, Message::shape},
+    {Message::type, 1, Message::tensor_type}, {Message::type, 4, Message::other},
+    {Message::type, 5, Message::other},       {Message::type, 8, Message::other},
+    {Message::type, 9, Message::other},       {Message::tensor_type, 2, Message::shape},
     {Message::shape, 1, Message::other}};
 
 const Child* child_of(Message parent, std::uint64_t field) {

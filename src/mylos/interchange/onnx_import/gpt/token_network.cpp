@@ -110,7 +110,7 @@ void add_linear(TokenReader& reader, const ForeignNode& node, bool has_outputs_f
                  .reads = {x},
                  .matrix = &matrix->reals,
                  .is_transposed = !has_outputs_first};
-  if (const ForeignTensor* bias = reader.constant(node, 2)) {
+  if (const ForeignTensor* bias = reader.constant_if_given(node, 2)) {
     if (static_cast<std::int64_t>(bias->size()) != step.columns || bias->is_integer)
       reader.refuse(node, "has a bias of another size than its outputs");
     step.bias = bias->reals;
@@ -137,6 +137,8 @@ void read_attention(TokenReader& reader, const ForeignNode& node) {
   const TokenValue k = reader.required(node, 1);
   const auto keys = permuted(k.axes, {0, 1, 3, 2});
   if (!keys || node.outputs.size() != 1) reader.refuse(node, "does not read [batch, heads, tokens, width]");
+  if (node.get<float>("softcap", 0) != 0 || node.has_input(4) || node.has_input(5) || node.has_input(6))
+    reader.refuse(node, "has a softcap or past keys and values");
   reader.add_scores(node, reader.required(node, 0), {k.step, *keys, k.scale});
   TokenValue scores = *reader.output(node);
   const double scale = static_cast<double>(node.get<float>("scale", 0));
@@ -144,7 +146,7 @@ void read_attention(TokenReader& reader, const ForeignNode& node) {
   TokenStep step = reader.step(scores);
   step.is_causal = node.get<std::int64_t>("is_causal", 0) != 0;
   reader.add(node, step, scores.axes);
-  if (const ForeignTensor* mask = reader.constant(node, 3)) {
+  if (const ForeignTensor* mask = reader.constant_if_given(node, 3)) {
     TokenValue masked = *reader.output(node);
     reader.set_mask(node, masked, *mask, !mask->is_integer);
   }
@@ -199,7 +201,7 @@ void read_norm(TokenReader& reader, const ForeignNode& node) {
     reader.refuse(node, "has axis {} and an epsilon of {:g}; norms of Mylos have the last axis and 1e-5",
                   axis, epsilon);
   for (const std::size_t i : {1, 2}) {
-    const ForeignTensor* const given = reader.constant(node, i);
+    const ForeignTensor* const given = reader.constant_if_given(node, i);
     if (given == nullptr) continue;
     if (static_cast<std::int64_t>(given->size()) != columns || given->is_integer)
       reader.refuse(node, "has weights of another size than the {} columns", columns);

@@ -47,11 +47,12 @@ struct TokenStep {
   TokenOp op = TokenOp::tokens;
   std::int64_t columns = 0;
   std::vector<TokenValue> reads = {};
-  std::string node = {};                       // the first of the step, for messages
-  const std::vector<float>* matrix = nullptr;  // embedding: [tokens, columns]; linear
-  bool is_transposed = false;                  // linear: [inputs, outputs]
-  std::vector<float> weight = {};              // norm: its scale; embedding: of positions, [context, columns]
-  std::vector<float> bias = {};                // norm, linear; empty: none
+  std::string node = {};  // the first of the step, for messages
+  const std::vector<float>* matrix =
+      nullptr;                     // of the graph, or computed; embedding: [tokens, columns]; linear
+  bool is_transposed = false;      // linear: [inputs, outputs]
+  std::vector<float> weight = {};  // norm: its scale; embedding: of positions, [context, columns]
+  std::vector<float> bias = {};    // norm, linear; empty: none
   NormType norm = NormType::none;
   std::string function = {};            // activation
   std::vector<HeadColumns> heads = {};  // scores, shares, attention: of each value that it reads
@@ -63,6 +64,7 @@ struct TokenStep {
 /// The steps in order, and the graph's output.
 struct TokenNetwork {
   std::vector<TokenStep> steps = {};
+  std::map<std::string, ForeignTensor> computed = {};  // matrices of steps that the graph computes
   TokenValue output = {};
 };
 

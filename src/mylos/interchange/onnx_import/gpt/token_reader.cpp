@@ -40,6 +40,7 @@ TokenNetwork TokenReader::take() {
   if (found == values_.end())
     fail_input(errors::unsupported_feature, "{}: its output does not depend on the tokens", graph_.file);
   network_.output = found->second;
+  network_.computed = std::move(computed_);  // where its entries stay
   return std::move(network_);
 }
 
@@ -60,6 +61,13 @@ const ForeignTensor* TokenReader::constant(const ForeignNode& node, std::size_t 
   if (computed != computed_.end()) return &computed->second;
   const auto found = graph_.constants.find(node.inputs[i]);
   return found == graph_.constants.end() ? nullptr : &found->second;
+}
+
+const ForeignTensor* TokenReader::constant_if_given(const ForeignNode& node, std::size_t i) const {
+  if (!node.has_input(i)) return nullptr;
+  const ForeignTensor* const found = constant(node, i);
+  if (found == nullptr) refuse(node, "computes its input {} (counted from 0), which is to be a constant", i);
+  return found;
 }
 
 const TokenValue* TokenReader::output(const ForeignNode& node) const {

@@ -23,6 +23,8 @@ class TokenReader {
   [[nodiscard]] const TokenValue* value(const ForeignNode& node, std::size_t i) const;
   [[nodiscard]] TokenValue required(const ForeignNode& node, std::size_t i) const;
   [[nodiscard]] const ForeignTensor* constant(const ForeignNode& node, std::size_t i) const;
+  /// Returns null where the node has no such input; refuses one that is no constant.
+  [[nodiscard]] const ForeignTensor* constant_if_given(const ForeignNode& node, std::size_t i) const;
   [[nodiscard]] const TokenStep& step(const TokenValue& value) const { return network_.steps[value.step]; }
   [[nodiscard]] const TokenValue* output(const ForeignNode& node) const;
   /// Returns whether a value is [batch, tokens, all columns of its step], times 1.

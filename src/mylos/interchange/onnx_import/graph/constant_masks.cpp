@@ -27,6 +27,7 @@ double at(const ForeignTensor& tensor, std::size_t i) {
 }
 
 Result range(const Inputs& inputs) {
+  if (inputs.size() != 3) return std::nullopt;
   for (const ForeignTensor* each : inputs) {
     if (!each->is_integer || each->size() != 1) return std::nullopt;
   }
