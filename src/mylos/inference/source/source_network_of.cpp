@@ -45,6 +45,13 @@ std::int64_t points_of(const ColumnScaling& scaling, std::int64_t width) {
   return width / static_cast<std::int64_t>(scaling.shift.size());
 }
 
+/// Returns the numbers once for each point.
+std::vector<double> repeated(const std::vector<double>& numbers, std::int64_t points) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < points; ++i) all.insert(all.end(), numbers.begin(), numbers.end());
+  return all;
+}
+
 /// Appends what makes of the network's outputs those of `mylos predict`.
 void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::size_t outputs) {
   const ColumnScaling& targets = network.training.normalizer.targets;
@@ -139,14 +146,25 @@ SourceNetwork source_network_of(const StoredNetwork& network, const ReadSourceWe
   SourceNetwork source;
   source.inputs = network.chain.inputs();
   const ColumnScaling& inputs = network.training.normalizer.inputs;
+  const std::int64_t points = inputs.identity() ? 1 : points_of(inputs, source.inputs);
+  const bool is_of_points = purpose.takes_columns && points > 1;
   if (!inputs.identity())
-    source.operations.push_back({"inputs", 0, source.inputs, SourceScaling{inputs.shift, inputs.scale},
-                                 points_of(inputs, source.inputs)});
+    source.operations.push_back(
+        {"inputs", 0, source.inputs,
+         is_of_points ? SourceScaling{inputs.shift, inputs.scale}
+                      : SourceScaling{repeated(inputs.shift, points), repeated(inputs.scale, points)},
+         is_of_points ? points : 1});
   const std::size_t outputs = append_blocks(source, network, read, source.operations.size(), purpose);
-  require_outputs(network, purpose);
   require_vectors(source, network, purpose);
+  require_outputs(network, purpose);
   source.operations.resize(outputs);  // later ones contribute nothing
   append_meaning(source, network, outputs);
+  if (source.operations.empty()) {  // outputs are the inputs
+    const auto width = static_cast<std::size_t>(source.inputs);
+    source.operations.push_back(
+        {"outputs", 0, source.inputs,
+         SourceUnits{std::vector<double>(width, 0.0), std::vector<double>(width, 1.0)}});
+  }
   require_finite(source, network.path);
   return source;
 }
