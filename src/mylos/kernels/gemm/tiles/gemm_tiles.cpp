@@ -51,7 +51,7 @@ template <class Input, class Output>
 void run_typed(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
                std::byte* workspace, std::int64_t threads) {
   const TileKernel kernel = kernel_for(problem.a);
-  if (operands.packed_b != nullptr && multiplies_one_row(problem, kernel))
+  if (operands.packed_b != nullptr && multiplies_one_row(problem, kernel, threads))
     return TiledRow<Input, Output>(problem, operands, kernel).compute();
   const bool packs = packs_a(problem, kernel);
   const std::int64_t max_rows = rows_at_once(problem, kernel);

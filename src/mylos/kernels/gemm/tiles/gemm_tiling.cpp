@@ -55,9 +55,10 @@ bool packs_a(const GemmProblem& problem, const TileKernel& kernel) {
   return problem.transpose_a || !kernel.takes_rows_from_memory || problem.k % kernel.per_word != 0;
 }
 
-bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel) {
-  return problem.m == 1 && !problem.row_sums && !packs_a(problem, kernel) &&
-         problem.k <= kernel.chunk_words * kernel.per_word;
+bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel, std::int64_t threads) {
+  constexpr std::int64_t few_weights = 1 << 16;  // a second-level cache holds them
+  return (threads == 1 || problem.k * problem.n <= few_weights) && problem.m == 1 && !problem.row_sums &&
+         !packs_a(problem, kernel) && problem.k <= kernel.chunk_words * kernel.per_word;
 }
 
 std::int64_t stride_of_panels(std::int64_t words, const TileKernel& kernel) {

@@ -83,8 +83,10 @@ struct ThreadMemory {
 /// extend into the next row.
 [[nodiscard]] bool packs_a(const GemmProblem& problem, const TileKernel& kernel);
 
-/// Returns true for one row that is read in place and whose sums are taken in one piece.
-[[nodiscard]] bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel);
+/// Returns true for one row that is read in place, whose sums are taken in one piece, and which one thread
+/// computes: to divide a small one takes longer.
+[[nodiscard]] bool multiplies_one_row(const GemmProblem& problem, const TileKernel& kernel,
+                                      std::int64_t threads);
 /// Returns the distance in words between panels of B, for `words` words of k that are one chunk.
 [[nodiscard]] std::int64_t stride_of_panels(std::int64_t words, const TileKernel& kernel);
 
