@@ -28,8 +28,7 @@ class ArrayPredictions final : public PredictionFile {
       : parts_(parts), points_(options.points_are_samples ? points_of(store, options) : 1) {
     const std::int64_t trajectories = trajectories_of(store);
     windows_ = store.samples() / (trajectories * points_);
-    newest_of_first_ = options.history - 1;
-    every_ = options.every;
+    for (std::int64_t i = 0; i < windows_; ++i) newest_of_.push_back(store.location_of(i * points_).level);
     if (options.targets_are == TargetsAre::difference)
       levels_.emplace(store.files(), options, options.targets, std::vector<std::string>{});
     FieldFileShape shape{.arrays = options.targets,
@@ -44,7 +43,7 @@ class ArrayPredictions final : public PredictionFile {
       shape.parts.push_back({array_suffix(array), is_bound ? parts_.coverage : std::nullopt});
     }
     for (std::int64_t i = 0; i < trajectories; ++i) shape.members.push_back(i);
-    for (std::int64_t i = 0; i < windows_; ++i) shape.levels.push_back(newest_of(i) + options.ahead);
+    for (std::size_t i = 0; i < newest_of_.size(); ++i) shape.levels.push_back(newest_of_[i] + options.ahead);
     file_ = std::make_unique<FieldFile>(path, store, shape);
   }
 
@@ -71,11 +70,6 @@ class ArrayPredictions final : public PredictionFile {
     return points;
   }
 
-  /// Returns the newest level of a window's inputs.
-  [[nodiscard]] std::int64_t newest_of(std::int64_t window) const {
-    return newest_of_first_ + window * every_;
-  }
-
   void put(const PredictionArray& array, std::int64_t sample, std::span<const float> values) {
     const std::int64_t window = sample / points_;
     Incomplete& field = incomplete_[{parts_.index_of(array), window}];
@@ -92,19 +86,18 @@ class ArrayPredictions final : public PredictionFile {
     const std::int64_t window_of_trajectory = window % windows_;
     if (levels_ && array.part != PredictionPart::standard_deviation) {
       newest_.resize(field.size());
-      levels_->read(trajectory, newest_of(window_of_trajectory), newest_);
+      levels_->read(trajectory, newest_of_[static_cast<std::size_t>(window_of_trajectory)], newest_);
       for (std::size_t i = 0; i < field.size(); ++i) field[i] += newest_[i];
     }
     file_->write(trajectory, window_of_trajectory, field, parts_.index_of(array));
   }
 
   PredictionParts parts_;
-  std::int64_t points_;                 // that are samples; 1: samples are fields
-  std::int64_t windows_ = 1;            // of a trajectory
-  std::int64_t newest_of_first_ = 0;    // level of the first window
-  std::int64_t every_ = 1;              // levels between windows
-  std::optional<StoredLevels> levels_;  // of the predicted arrays, where the network predicts differences
-  std::vector<float> newest_;           // one of them
+  std::int64_t points_;                  // that are samples; 1: samples are fields
+  std::int64_t windows_ = 1;             // of a trajectory
+  std::vector<std::int64_t> newest_of_;  // level of the inputs of each window of a trajectory
+  std::optional<StoredLevels> levels_;   // of the predicted arrays, where the network predicts differences
+  std::vector<float> newest_;            // one of them
   std::map<std::pair<std::size_t, std::int64_t>, Incomplete> incomplete_;  // by part and window
   std::unique_ptr<FieldFile> file_;
 };

@@ -82,6 +82,7 @@ struct RolloutData {
 ArrayOptions trajectory_options(const StoredNetwork& network) {
   ArrayOptions options = network.options.data.arrays;
   options.slice = slices_of_trajectories(options.slice);
+  options.compare_times_if(network.samples.level_step.is_known());
   return options;
 }
 
@@ -123,12 +124,21 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
     if (grid != layout.extents)
       fail_input(errors::data_mismatch, "{}: its fields lie on another grid than those of {}",
                  arguments.truth, arguments.start);
-    require_same_axes(axes, arguments.start, data.truth->store().axes(), arguments.truth);
+    // Other arrays may be staggered.
+    const bool same_array = options.inputs.front() == options.targets.front();
+    (same_array ? require_same_axes : require_same_directions)(axes, arguments.start,
+                                                               data.truth->store().axes(), arguments.truth);
     require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
   }
-  data.trajectories.emplace(
-      options, data.starts, data.truth,
-      rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps));
+  std::vector<RolloutMember> members =
+      rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps);
+  const std::int64_t predicted = arguments.steps * layout.ahead;
+  for (const RolloutMember& member : members) {
+    data.starts->require_no_gap(member,
+                                layout.history + (layout.has_forcings() ? predicted - layout.ahead : 0));
+    if (data.truth != nullptr) data.truth->require_no_gap(member, layout.history + predicted);
+  }
+  data.trajectories.emplace(options, data.starts, data.truth, std::move(members));
   if (data.truth != nullptr && !data.trajectories->has_truth(0, 1)) {
     fail_input(errors::too_little_data, "{}: ends before the first level that is predicted", arguments.truth);
   }

@@ -74,6 +74,10 @@ struct ArrayOptions {
   std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
   std::string statistics = {};                // data.statistics: a file that caches them; empty: none
 
+  /// Compares no times of other data where those of the training are not known.
+  void compare_times_if(bool known) {
+    if (!known && gaps == TimeGaps::error) gaps = TimeGaps::ignore;
+  }
   /// Returns whether the deck has [data.arrays].
   [[nodiscard]] bool given() const { return !inputs.empty(); }
   /// Returns the axes of an array, in the file's order; empty if none are given.

@@ -145,9 +145,10 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
   data.choose(options.data);
   options.data.normalize = Normalize::none;                     // the file's is used
   if (options.data.arrays.given()) options.data.shape.clear();  // arrays have their own, maybe another
-  options.data.augment = {};                                    // of training alone
-  options.rollout = {};                                         // likewise
-  options.checkpoint.keep_best.clear();                         // likewise
+  options.data.arrays.compare_times_if(network.samples.level_step.is_known());
+  options.data.augment = {};             // of training alone
+  options.rollout = {};                  // likewise
+  options.checkpoint.keep_best.clear();  // likewise
   run_on_all(reader.ranks(), [&] {
     complete_vocabulary(network);
     opened.data = open_run_data(options, data.truth);

@@ -73,6 +73,7 @@ TEST(ArrayCoordinates, OfArraysOfAFileMayBeStaggeredButNotReversed) {
   };
   EXPECT_EQ(refusal({with("[-20, 0, 20, 40]")}), "");
   EXPECT_EQ(refusal({with("[30, 10, -10, -30]")}), name_of(errors::data_mismatch));
+  EXPECT_EQ(refusal({with("[40, 20, 0, -20]")}), name_of(errors::data_mismatch)) << "staggered and reversed";
 }
 
 TEST(ArrayCoordinates, OfTimeHaveNoGapsUnlessIgnored) {

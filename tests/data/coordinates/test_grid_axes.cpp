@@ -53,12 +53,25 @@ TEST(GridAxes, AreTheSameWithinTheRoundingOfTheirCoordinates) {
 TEST(GridAxes, InReverseOrderAreOthers) {
   std::vector<double> north = points(-88, 8, 23);
   const std::vector<double> south(north.rbegin(), north.rend());
-  EXPECT_TRUE(is_reversed(latitudes(north), latitudes(south)));
-  EXPECT_FALSE(is_reversed(latitudes(north), latitudes(north)));
   EXPECT_FALSE(same(latitudes(north), latitudes(south)));
   EXPECT_FALSE(same_direction(latitudes(north), latitudes(south)));
   EXPECT_EQ(cause_of([&] { require_same_axes({latitudes(north)}, "a", {latitudes(south)}, "b"); }),
             name_of(errors::data_mismatch));
+}
+
+TEST(GridAxes, ThatAreStretchedMayBeRoundedToFloat) {
+  std::vector<double> wall;
+  for (int i = 0; i < 40; ++i) wall.push_back(2 - std::pow(0.75, i));
+  std::vector<double> rounded = wall;
+  for (double& value : rounded) value = static_cast<double>(static_cast<float>(value));
+  EXPECT_TRUE(same({"y", "m", wall}, {"y", "m", rounded}));
+}
+
+TEST(GridAxes, OfOnePointOrWithoutNumbersAreTheSameAsThemselves) {
+  constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+  for (const std::vector<double>& values :
+       {std::vector<double>{5}, {missing, 5, 6}, {missing, missing}, {-180, 180}, {-180, 0, 180}, {3, 3, 3}})
+    EXPECT_TRUE(same(longitudes(values), longitudes(values))) << values.size();
 }
 
 TEST(GridAxes, OfAnotherNumberOfPointsRunInTheSameDirection) {

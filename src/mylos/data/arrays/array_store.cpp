@@ -9,7 +9,6 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/file_pattern.hpp"
 #include "mylos/data/arrays/metadata_digest.hpp"
@@ -162,15 +161,8 @@ class ArrayStore::State {
           layout.exact_in_float[j] = false;  // each may be packed its own way
       const StoredExtents& extents = file.arrays.front().extents();
       windows.add_file(extents.trajectories, extents.levels, runs);
-      if (windows.windows_in(i) == 0) {
-        fail_input(errors::too_little_data,
-                   "{}: {} has {} level{} along its time axis after slicing{}, a window needs {} (history "
-                   "{}, then {} "
-                   "step{} of {})",
-                   path, layout.arrays.front(), extents.levels, extents.levels == 1 ? "" : "s",
-                   runs.size() > 1 ? " in parts between gaps" : "", layout.span, options.history,
-                   layout.rollout.steps, layout.rollout.steps == 1 ? "" : "s", options.ahead);
-      }
+      if (windows.windows_in(i) == 0)
+        refuse_too_short(layout, options, extents.levels, runs.size() > 1, path);
       add_metadata(digest, path, file.arrays);
       const std::string stamp = fmt::format("{} {}\n", files.stamp(i).bytes, files.stamp(i).changed_ns);
       stamps.update(stamp.data(), stamp.size());
@@ -315,14 +307,18 @@ WindowLocation ArrayStore::location_of(std::int64_t sample) const {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   const WindowIndex::Position window = state.windows.position_of(sample / state.points_in_window);
-  WindowLocation location{.file = window.file, .point = sample % state.points_in_window};
   const std::int64_t newest = window.level + state.layout.rollout.history - 1;
+  WindowLocation location{.file = window.file, .level = newest, .point = sample % state.points_in_window};
   for (const SlicedAxis& axis : state.files.open(window.file).arrays.front().axes()) {
     if (axis.name == time_axis) location.newest = axis.start + newest * axis.step;
     if (axis.name != sample_axis) continue;
     location.sample = axis.start + (axis.role == AxisRole::level ? newest : window.trajectory) * axis.step;
   }
   return location;
+}
+
+bool ArrayStore::follow(std::int64_t first, std::int64_t last) const {
+  return state_->windows.follow(first / state_->points_in_window, last / state_->points_in_window);
 }
 
 const std::vector<ArrayReport>& ArrayStore::arrays() const {

@@ -29,6 +29,7 @@ struct WindowLocation {
   std::int64_t file = 0;    // in files()
   std::int64_t sample = 0;  // along the axis "sample"; 0 without it
   std::int64_t newest = 0;  // newest level of the inputs along "time"; 0 without it
+  std::int64_t level = 0;   // the same level, counted from the first one that is used
   std::int64_t point = 0;   // with points_are_samples: the point of the grid (after slicing), row-major
 };
 
@@ -86,6 +87,8 @@ class ArrayStore final : public SampleStore {
   /// Returns the samples of file `file`.
   [[nodiscard]] Split samples_of(std::int64_t file) const;
   [[nodiscard]] WindowLocation location_of(std::int64_t sample) const;
+  /// Returns whether the windows of samples first to last follow each other in time, on one trajectory.
+  [[nodiscard]] bool follow(std::int64_t first, std::int64_t last) const;
   /// Returns inputs, then targets that are no inputs, then constants.
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.

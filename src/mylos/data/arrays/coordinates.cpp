@@ -8,7 +8,6 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/files.hpp"
-#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
 namespace mylos {
@@ -89,17 +88,17 @@ GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arra
     const std::vector<std::string> scales = array.array().scales();
     for (std::size_t i = 0; i < array.axes().size(); ++i) {
       const SlicedAxis& of = array.axes()[i];
-      if (of.role != AxisRole::grid || scales[i].empty() || !read.insert(scales[i]).second) continue;
+      const std::string key = fmt::format("{} {}", scales[i], of.name);
+      if (of.role != AxisRole::grid || scales[i].empty() || !read.insert(key).second) continue;
       const AxisCoordinates found = axis_of(file, scales[i], of);
+      const bool is_stated = std::any_of(found.values.begin(), found.values.end(),
+                                         [](double value) { return std::isfinite(value); });
+      if (!is_stated) continue;
       const GridAxis given{of.name, units_of(found), found.values};
       GridAxis& axis = axes[of.grid];
       if (axis.values.empty()) axis = given;
-      if (is_reversed(axis, given)) {
-        fail_input(
-            errors::data_mismatch,
-            "{}: the axis {} of array {} runs in the other direction than that of the arrays before it",
-            file.path(), of.name, array.array().path());
-      }
+      require_same_directions({axis}, "the arrays before it", {given},
+                              fmt::format("{}: array {}", file.path(), array.array().path()));
     }
   }
   return axes;

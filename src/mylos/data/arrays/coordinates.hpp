@@ -32,8 +32,8 @@ struct ArrayCoordinates {
 };
 
 /// Reads the axes of the grid, named `grid` in the order of points, with the coordinates of the first array
-/// that states them. Throws Error (data_mismatch) if another array of the file has them in reverse order:
-/// others, such as those of a staggered grid, are its own matter.
+/// that states them. Throws Error (data_mismatch) if another array of the file has them in another direction
+/// or in other units; it may be staggered.
 [[nodiscard]] GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays,
                                     const std::vector<std::string>& grid);
 

@@ -202,6 +202,17 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
   return layout;
 }
 
+void refuse_too_short(const SampleLayout& layout, const ArrayOptions& options, std::int64_t levels,
+                      bool in_parts, const std::string& path) {
+  const auto plural = [](std::int64_t count) { return count == 1 ? "" : "s"; };
+  fail_input(
+      errors::too_little_data,
+      "{}: {} has {} level{} along its time axis after slicing{}, a window needs {} (history {}, then {} "
+      "step{} of {})",
+      path, layout.arrays.front(), levels, plural(levels), in_parts ? " in parts between gaps" : "",
+      layout.span, options.history, layout.rollout.steps, plural(layout.rollout.steps), options.ahead);
+}
+
 void require_same_extents(const SampleLayout& layout, const std::string& first_file,
                           const std::vector<OpenArray>& arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {

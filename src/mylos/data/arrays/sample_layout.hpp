@@ -49,6 +49,9 @@ struct SampleLayout {
                                          const std::vector<OpenArray>& first_file);
 
 /// Throws Error (bad_input), naming both files, if an array of another file has other extents than that of
+/// Throws Error (too_little_data): a file has no window. `in_parts`: its levels have gaps in time.
+[[noreturn]] void refuse_too_short(const SampleLayout& layout, const ArrayOptions& options,
+                                   std::int64_t levels, bool in_parts, const std::string& path);
 /// the first, apart from trajectories and levels.
 void require_same_extents(const SampleLayout& layout, const std::string& first_file,
                           const std::vector<OpenArray>& arrays);

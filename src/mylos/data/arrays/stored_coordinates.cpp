@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -24,18 +25,18 @@ std::string unit_of(const AxisCoordinates& time) {
   return units.substr(0, units.find(" since "));
 }
 
-/// Returns the usual step, the median: months and years differ in length; an unknown one where the file
-/// states no times, or one level has no other.
-LevelStep usual_step(const AxisCoordinates& time) {
+/// Returns the usual step, the median: months and years differ in length; nothing where the file states no
+/// times, or one level has no other.
+std::optional<LevelStep> usual_step(const AxisCoordinates& time) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < time.values.size(); ++i) {
     const double step = time.values[i] - time.values[i - 1];
     if (std::isfinite(step)) steps.push_back(step);
   }
-  if (steps.empty()) return {};
+  if (steps.empty()) return std::nullopt;
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
   std::nth_element(steps.begin(), middle, steps.end());
-  return {*middle, unit_of(time)};
+  return LevelStep{*middle, unit_of(time)};
 }
 
 [[noreturn]] void refuse_step(const AxisCoordinates& time, std::size_t level, const LevelStep& usual,
@@ -44,7 +45,7 @@ LevelStep usual_step(const AxisCoordinates& time) {
       errors::data_mismatch,
       "{}: {} is {} at level {} (counted from 0) and {} at the next, while levels are usually {} {} "
       "apart; a level is missing, repeated or out of order. Complete or sort the file, select a part with "
-      "data.arrays.slice, or set data.arrays.gaps: \"break\" leaves out the windows that cross it, "
+      "data.arrays.slice, or train with data.arrays.gaps: \"break\" leaves out the windows that cross it, "
       "\"ignore\" is for times that mean nothing",
       path, printable(time.scale), time.values[level], level, time.values[level + 1], usual.length,
       printable(usual.unit));
@@ -69,19 +70,27 @@ std::vector<LevelRun> runs_of(const AxisCoordinates& time, std::int64_t levels, 
 
 std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenArrayFile& file,
                                              const std::string& path, const ArrayOptions& options) {
-  const std::string& first = files.paths().front();
   if (options.coordinates == FileCoordinates::same && !options.points_are_samples) {
-    GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
-    if (axes.empty()) axes = own;
-    require_same_axes(axes, first, own, path);
+    const GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
+    axes.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!axes[i].values.empty()) continue;
+      axes[i] = own[i];
+      if (!own[i].values.empty() && axes_from.empty()) axes_from = path;
+    }
+    require_same_axes(axes, axes_from, own, path);
   }
   const std::int64_t levels = file.arrays.front().extents().levels;
   if (options.gaps == TimeGaps::ignore) return {{0, levels}};
   const AxisCoordinates time = time_axis_of(file.file, file.arrays.front());
-  const LevelStep own = usual_step(time);
-  std::vector<LevelRun> runs = runs_of(time, levels, own, options.gaps, path);
-  if (!level_step.is_known()) level_step = own;
-  require_same_step(level_step, first, own, path);
+  const std::optional<LevelStep> own = usual_step(time);
+  if (!own) return {{0, levels}};
+  std::vector<LevelRun> runs = runs_of(time, levels, *own, options.gaps, path);
+  if (!level_step.is_known()) {
+    level_step = *own;
+    step_from = path;
+  }
+  require_same_step(level_step, step_from, *own, path);
   return runs;
 }
 

@@ -18,6 +18,8 @@ namespace mylos {
 struct StoredCoordinates {
   GridAxes axes = {};
   LevelStep level_step = {};
+  std::string axes_from = {};  // the first file that states some of them
+  std::string step_from = {};
 
   /// Takes over those of the first file, and compares those of each further one. `path`: of the file, which
   /// is open. Returns the levels that follow each other in time, a run for each part of the file between two

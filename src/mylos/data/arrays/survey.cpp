@@ -107,13 +107,16 @@ class FileSums {
       const std::int64_t trajectories = constant ? 1 : data_.windows.trajectories(file_);
       for (std::int64_t trajectory = 0; trajectory < trajectories; ++trajectory) {
         const std::int64_t bytes = data_.cache.plan(array).level_bytes();
+        const std::vector<TouchedLevels>& parts = constant ? of_constant : used;
+        auto next = parts.begin();  // the first that does not end before the slab
         for_slabs(array, trajectory, 0, constant ? 1 : levels,
                   [&](const std::byte* slab, std::int64_t first, std::int64_t count) {
                     digest.update(slab, static_cast<std::size_t>(count * bytes));
-                    for (const TouchedLevels& part : constant ? of_constant : used) {
-                      const std::int64_t begin = std::max(first, part.begin);
+                    while (next != parts.end() && next->end <= first) ++next;
+                    for (auto part = next; part != parts.end() && part->begin < first + count; ++part) {
+                      const std::int64_t begin = std::max(first, part->begin);
                       add_values(array, slab + (begin - first) * bytes,
-                                 std::min(first + count, part.end) - begin);
+                                 std::min(first + count, part->end) - begin);
                     }
                   });
         for (const TouchedLevels& part : used)

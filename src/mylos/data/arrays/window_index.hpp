@@ -21,10 +21,16 @@ class WindowIndex {
   WindowIndex(std::int64_t span, std::int64_t every) : span_(span), every_(every) {}
 
   /// `runs`: of each trajectory; no window crosses from one to the next.
-  void add_file(std::int64_t trajectories, std::int64_t levels, std::vector<LevelRun> runs) {
-    files_.push_back({trajectories, levels, std::move(runs), 0});
-    for (const LevelRun& run : files_.back().runs) files_.back().windows += windows_of(run.count);
-    first_.push_back(windows() + trajectories * files_.back().windows);
+  void add_file(std::int64_t trajectories, std::int64_t levels, const std::vector<LevelRun>& runs) {
+    File file{trajectories, levels, {}, {}, 0};
+    for (const LevelRun& run : runs) {
+      if (windows_of(run.count) == 0) continue;
+      file.runs.push_back(run);
+      file.first.push_back(file.windows);
+      file.windows += windows_of(run.count);
+    }
+    first_.push_back(windows() + trajectories * file.windows);
+    files_.push_back(std::move(file));
   }
 
   struct Position {
@@ -46,15 +52,22 @@ class WindowIndex {
   /// windows, of which the first begins at `level`.
   template <class Use>
   void for_runs(std::int64_t file, std::int64_t first, std::int64_t count, const Use& use) const {
-    std::int64_t before = 0;  // windows of the runs so far
-    for (const LevelRun& run : files_[at(file)].runs) {
-      const std::int64_t of_run = windows_of(run.count);
-      const std::int64_t begin = std::max(first - before, std::int64_t{0});
-      const std::int64_t end = std::min(first + count - before, of_run);
-      if (end > begin) use(run.first + begin * every_, end - begin);
-      before += of_run;
-      if (before >= first + count) return;
+    const File& all = files_[at(file)];
+    for (std::size_t i = run_of(all, first); i < all.runs.size() && all.first[i] < first + count; ++i) {
+      const std::int64_t begin = std::max(first - all.first[i], std::int64_t{0});
+      const std::int64_t end = std::min(first + count - all.first[i], windows_of(all.runs[i].count));
+      use(all.runs[i].first + begin * every_, end - begin);
     }
+  }
+  /// Returns whether window `last` lies on the same run of levels as window `first` before it.
+  [[nodiscard]] bool follow(std::int64_t first, std::int64_t last) const {
+    const std::int64_t file = position_of(first).file;
+    const std::int64_t within = first - first_window(file);
+    const std::int64_t each = windows_of_trajectory(file);
+    const std::int64_t begin = within % each;
+    const std::int64_t end = begin + last - first;
+    const File& all = files_[at(file)];
+    return end < each && run_of(all, begin) == run_of(all, end);
   }
   [[nodiscard]] std::int64_t first_window(std::int64_t file) const { return first_[at(file)]; }
   [[nodiscard]] std::int64_t windows_in(std::int64_t file) const {
@@ -70,7 +83,7 @@ class WindowIndex {
   }
   [[nodiscard]] std::int64_t memory_bytes() const {
     std::size_t bytes = first_.size() * sizeof(std::int64_t) + files_.size() * sizeof(File);
-    for (const File& file : files_) bytes += file.runs.size() * sizeof(LevelRun);
+    for (const File& file : files_) bytes += file.runs.size() * (sizeof(LevelRun) + sizeof(std::int64_t));
     return static_cast<std::int64_t>(bytes);
   }
 
@@ -78,9 +91,15 @@ class WindowIndex {
   struct File {
     std::int64_t trajectories;
     std::int64_t levels;
-    std::vector<LevelRun> runs;
-    std::int64_t windows;  // of a trajectory
+    std::vector<LevelRun> runs;       // those with windows
+    std::vector<std::int64_t> first;  // window of each run
+    std::int64_t windows;             // of a trajectory
   };
+  /// Returns the run that has this window of a trajectory.
+  static std::size_t run_of(const File& file, std::int64_t window) {
+    const auto after = std::upper_bound(file.first.begin(), file.first.end(), window);
+    return static_cast<std::size_t>(after - file.first.begin()) - 1;
+  }
   [[nodiscard]] std::int64_t windows_of(std::int64_t levels) const {
     return levels < span_ ? 0 : (levels - span_) / every_ + 1;
   }

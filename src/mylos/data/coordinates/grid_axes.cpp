@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "mylos/base/error.hpp"
@@ -16,8 +17,11 @@ namespace mylos {
 namespace {
 
 constexpr double full_circle = 360;  // degrees
-/// Of the distance between points: files round coordinates to float, or compute them in another order.
+/// Of the distance between points: files compute coordinates in another order.
 constexpr double tolerance_of_spacing = 1e-3;
+/// Of a coordinate: files round them to float.
+constexpr double tolerance_of_value = 4 * std::numeric_limits<float>::epsilon();
+constexpr std::size_t max_axes = 3;
 
 /// The spellings of degrees that the CF conventions allow (sections 4.1 and 4.2).
 constexpr std::string_view degrees_north[] = {"degrees_north", "degree_north", "degree_N",
@@ -39,13 +43,13 @@ bool same_units(const std::string& a, const std::string& b) {
          (is_one_of(a, degrees_east) && is_one_of(b, degrees_east));
 }
 
-double tolerance_of(const std::vector<double>& values) {
-  double spacing = std::abs(values.front());  // of a single point
+double smallest_spacing(const std::vector<double>& values) {
+  double smallest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < values.size(); ++i) {
     const double distance = std::abs(values[i] - values[i - 1]);
-    spacing = i == 1 ? distance : std::min(spacing, distance);
+    if (distance > 0 && distance < smallest) smallest = distance;  // neither of NaN
   }
-  return tolerance_of_spacing * spacing;
+  return std::isfinite(smallest) ? smallest : 0;
 }
 
 double distance_of(double a, double b, bool wraps) {
@@ -55,10 +59,12 @@ double distance_of(double a, double b, bool wraps) {
 /// Returns the first point whose coordinates differ.
 std::optional<std::size_t> first_difference(const GridAxis& expected, const GridAxis& given) {
   const bool wraps = is_longitude(expected) || is_longitude(given);
-  const double tolerance = tolerance_of(expected.values);
+  const double of_spacing = tolerance_of_spacing * smallest_spacing(expected.values);
   for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    const bool both_missing = std::isnan(expected.values[i]) && std::isnan(given.values[i]);
-    if (!both_missing && !(distance_of(expected.values[i], given.values[i], wraps) <= tolerance)) return i;
+    const double a = expected.values[i];
+    const double b = given.values[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(distance_of(a, b, wraps) <= of_spacing + tolerance_of_value * std::abs(a))) return i;
   }
   return std::nullopt;
 }
@@ -74,7 +80,9 @@ std::string span_of(const GridAxis& axis) {
 }
 
 constexpr const char* cure =
-    "reorder the file, or train with data.arrays.coordinates = \"ignore\" if coordinates mean nothing here";
+    "reorder the file; a deck with data.arrays.coordinates = \"ignore\" trains a network for which "
+    "coordinates mean "
+    "nothing";
 
 void require_same_direction(const GridAxis& expected, const std::string& source, const GridAxis& given,
                             const std::string& path) {
@@ -91,7 +99,6 @@ void require_same_direction(const GridAxis& expected, const std::string& source,
 void require_same_axis(const GridAxis& expected, const std::string& source, const GridAxis& given,
                        const std::string& path) {
   require_same_direction(expected, source, given, path);
-  if (expected.values.size() != given.values.size()) return;
   const std::optional<std::size_t> point = first_difference(expected, given);
   if (!point) return;
   fail_input(errors::data_mismatch, "{}: point {} (counted from 0) of the axis {} is at {}, in {} at {}; {}",
@@ -123,15 +130,13 @@ std::string without_separators(std::string text) {
 
 }  // namespace
 
-bool is_reversed(const GridAxis& axis, const GridAxis& other) {
-  if (axis.values.size() < 2 || axis.values.size() != other.values.size()) return false;
-  GridAxis reversed = other;
-  std::reverse(reversed.values.begin(), reversed.values.end());
-  return !first_difference(axis, reversed);
-}
-
 void require_same_axes(const GridAxes& expected, const std::string& source, const GridAxes& axes,
                        const std::string& path) {
+  bool is_same_grid = true;
+  for_known_axes(expected, axes, [&](const GridAxis& expected_axis, const GridAxis& axis) {
+    is_same_grid = is_same_grid && expected_axis.values.size() == axis.values.size();
+  });
+  if (!is_same_grid) return require_same_directions(expected, source, axes, path);
   for_known_axes(expected, axes, [&](const GridAxis& expected_axis, const GridAxis& axis) {
     require_same_axis(expected_axis, source, axis, path);
   });
@@ -168,6 +173,7 @@ std::string text_of_axes(const GridAxes& axes) {
 GridAxes axes_of_text(std::string_view text, const std::string& where) {
   GridAxes axes;
   while (!text.empty()) {
+    if (axes.size() == max_axes) fail_input(errors::damaged, "{} has more than {} axes", where, max_axes);
     std::string_view line = taken(text, '\n');
     GridAxis axis;
     axis.name = taken(line, '\t');

@@ -20,9 +20,9 @@ using GridAxes = std::vector<GridAxis>;
 
 /// Throws Error (data_mismatch), beginning with `path`, if an axis has other coordinates than in `expected`,
 /// the axes of `source`, and both state them: the first that differs, another direction, or other units.
-/// Coordinates are equal within a thousandth of the spacing of points; those of longitudes also where they
-/// differ by full circles. Axes of another number of points must run in the same direction, in the same
-/// units.
+/// Coordinates are equal within a thousandth of the spacing of points, or the rounding of float; those of
+/// longitudes also where they differ by full circles. Grids of another number of points must run in the same
+/// directions, in the same units.
 void require_same_axes(const GridAxes& expected, const std::string& source, const GridAxes& axes,
                        const std::string& path);
 
@@ -34,9 +34,6 @@ void require_same_directions(const GridAxes& expected, const std::string& source
 /// none.
 [[nodiscard]] std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes,
                                                const std::string& path);
-
-/// Returns whether the coordinates of `other` are those of `axis` in reverse order.
-[[nodiscard]] bool is_reversed(const GridAxis& axis, const GridAxis& other);
 
 /// Returns one line for each axis: name, units and coordinates, separated by tabs. Doubles are exact.
 [[nodiscard]] std::string text_of_axes(const GridAxes& axes);

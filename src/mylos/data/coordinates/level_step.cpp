@@ -15,14 +15,16 @@
 namespace mylos {
 namespace {
 
-constexpr double tolerance = 0.05;
+/// Months have 28 to 31 days.
+constexpr double tolerance = 0.12;
 
 /// Returns the seconds of a unit as UDUNITS, and with it the CF conventions, spell it; 0 of another unit.
 double seconds_of(std::string_view unit) {
   constexpr std::pair<std::string_view, double> units[] = {
-      {"s", 1},       {"sec", 1},      {"secs", 1},     {"second", 1},  {"seconds", 1}, {"min", 60},
-      {"mins", 60},   {"minute", 60},  {"minutes", 60}, {"h", 3600},    {"hr", 3600},   {"hrs", 3600},
-      {"hour", 3600}, {"hours", 3600}, {"d", 86400},    {"day", 86400}, {"days", 86400}};
+      {"ms", 1e-3},   {"week", 604800}, {"weeks", 604800}, {"s", 1},       {"sec", 1},
+      {"secs", 1},    {"second", 1},    {"seconds", 1},    {"min", 60},    {"mins", 60},
+      {"minute", 60}, {"minutes", 60},  {"h", 3600},       {"hr", 3600},   {"hrs", 3600},
+      {"hour", 3600}, {"hours", 3600},  {"d", 86400},      {"day", 86400}, {"days", 86400}};
   const auto* const found =
       std::find_if(std::begin(units), std::end(units), [&](const auto& each) { return each.first == unit; });
   return found == std::end(units) ? 0 : found->second;

@@ -27,7 +27,7 @@ ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inpu
   options.targets_are = TargetsAre::state;
   options.points_are_samples = false;
   options.statistics.clear();
-  if (options.gaps == TimeGaps::split) options.gaps = TimeGaps::error;  // steps count levels
+  if (options.gaps == TimeGaps::error) options.gaps = TimeGaps::split;  // see StoredLevels::follow()
   const auto used = [&](const ArrayAxes& axes) {
     return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
            std::ranges::find(options.constants, axes.array) != options.constants.end();
@@ -73,6 +73,21 @@ std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
 
 void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
   store_->read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
+}
+
+bool StoredLevels::follow(std::int64_t trajectory, std::int64_t first, std::int64_t count) const {
+  const Split& samples = all_[static_cast<std::size_t>(trajectory)];
+  const std::int64_t end = std::min(first + count, samples.count);
+  return end <= first || store_->follow(samples.first + first, samples.first + end - 1);
+}
+
+void StoredLevels::require_no_gap(const RolloutMember& member, std::int64_t count) const {
+  if (follow(member.trajectory, member.first_level, count)) return;
+  fail_input(
+      errors::data_mismatch,
+      "{}: between levels {} and {} (counted from 0) one is missing, repeated or out of order in time, and "
+      "the rollout from level {} counts levels; begin elsewhere, take fewer steps, or complete the file",
+      store_->path(), member.first_level, member.first_level + count - 1, member.first_level);
 }
 
 std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices) {
@@ -128,7 +143,7 @@ std::vector<RolloutMember> consecutive_members(const StoredLevels& levels, const
   for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
     const std::int64_t needed = layout.history + steps * layout.ahead;
     for (std::int64_t first = 0; first + needed <= levels.levels(trajectory); first += steps * layout.ahead)
-      members.push_back({trajectory, first});
+      if (levels.follow(trajectory, first, needed)) members.push_back({trajectory, first});
   }
   return members;
 }

@@ -19,6 +19,13 @@ namespace mylos {
 /// the samples of a trajectory follow each other.
 [[nodiscard]] std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end);
 
+/// One rollout: a trajectory, and the first of the levels that it begins with.
+struct RolloutMember {
+  std::int64_t trajectory = 0;
+  std::int64_t first_level = 0;
+  friend bool operator==(const RolloutMember&, const RolloutMember&) = default;
+};
+
 /// The trajectories of a store of levels.
 class StoredLevels {
  public:
@@ -31,6 +38,11 @@ class StoredLevels {
   [[nodiscard]] std::int64_t trajectories() const { return static_cast<std::int64_t>(all_.size()); }
   [[nodiscard]] std::int64_t levels(std::int64_t trajectory) const;
   void read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const;
+  /// Returns whether levels [first, first + count), as far as there are, follow each other in time; true
+  /// where times are ignored.
+  [[nodiscard]] bool follow(std::int64_t trajectory, std::int64_t first, std::int64_t count) const;
+  /// Throws Error (data_mismatch) unless the `count` levels from the member's first one do.
+  void require_no_gap(const RolloutMember& member, std::int64_t count) const;
 
  private:
   std::shared_ptr<ArrayStore> store_;
@@ -40,13 +52,6 @@ class StoredLevels {
 /// Returns the slices of complete trajectories: without that of the axis "sample", and without the beginning
 /// and end of the time axis, whose step stays.
 [[nodiscard]] std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices);
-
-/// One rollout: a trajectory, and the first of the levels that it begins with.
-struct RolloutMember {
-  std::int64_t trajectory = 0;
-  std::int64_t first_level = 0;
-  friend bool operator==(const RolloutMember&, const RolloutMember&) = default;
-};
 
 class StoredTrajectories final : public Trajectories {
  public:
@@ -77,7 +82,8 @@ class StoredTrajectories final : public Trajectories {
 [[nodiscard]] LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels);
 
 /// Returns the members that cut each trajectory into consecutive rollouts of `steps` steps: the first begins
-/// at its first level, each other one where the one before it ends.
+/// at its first level, each other one where the one before it ends. Those that cross a gap in time are left
+/// out.
 [[nodiscard]] std::vector<RolloutMember> consecutive_members(const StoredLevels& levels,
                                                              const LevelLayout& layout, std::int64_t steps);
 

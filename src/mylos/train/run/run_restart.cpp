@@ -20,8 +20,16 @@
 namespace mylos {
 namespace {
 
+/// Keys that say what is compared, not what is computed.
+bool compares_alone(const KeyDifference& difference) {
+  const bool breaks = difference.before == "\"break\"" || difference.after == "\"break\"";
+  return difference.key == "data.arrays.coordinates" || (difference.key == "data.arrays.gaps" && !breaks);
+}
+
 /// Keys that define the run's mathematics: with other values it is another run.
-bool fixes_the_run(const std::string& key) {
+bool fixes_the_run(const KeyDifference& difference) {
+  if (compares_alone(difference)) return false;
+  const std::string& key = difference.key;
   for (const char* fixed : {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle",
                             "data.last_batch", "data.window"}) {
     if (key == fixed) return true;
@@ -151,7 +159,7 @@ void RunStart::require_same_run() const {
   }
   const Options written = stored_options(reader);
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
-    if (fixes_the_run(difference.key)) {
+    if (fixes_the_run(difference)) {
       fail_input(errors::restart_mismatch,
                  "{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
@@ -174,7 +182,7 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
   if (request.earlier) return;  // the run has reported its changes
   const Options written = stored_options(*saved);
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
-    if (is_free(difference.key)) continue;
+    if (is_free(difference.key) || compares_alone(difference)) continue;
     line(fmt::format("changed at the restart: {} = {} (was {})", difference.key, difference.after,
                      difference.before));
   }
