@@ -56,8 +56,14 @@ struct Case {
   std::vector<std::int64_t> extents;
   std::int64_t channels = 1;
   bool per_channel = false;
-  bool has_weights = false;
+  enum Weights { none, of_points, of_numbers } weights = none;
 
+  [[nodiscard]] bool has_weights() const { return weights != none; }
+  /// The weights of a point.
+  [[nodiscard]] std::int64_t width() const { return weights == of_numbers ? channels : 1; }
+  [[nodiscard]] FieldWeights on_device(const float* values) const {
+    return weights == of_numbers ? FieldWeights{nullptr, values} : FieldWeights{values, nullptr};
+  }
   [[nodiscard]] std::int64_t points() const {
     std::int64_t product = 1;
     for (const std::int64_t extent : extents) product *= extent;
@@ -72,11 +78,12 @@ struct Case {
 
 const Case cases[] = {{{16}},
                       {{13}, 2, true},
-                      {{8, 9}, 1, false, true},
-                      {{6, 5}, 3, true, true},
-                      {{4, 7}, 3, false, false},
-                      {{4, 5, 6}, 2, false, true},
-                      {{5, 4, 4}, 2, true, false}};
+                      {{8, 9}, 1, false, Case::of_points},
+                      {{6, 5}, 3, true, Case::of_points},
+                      {{4, 7}, 3, false},
+                      {{4, 5, 6}, 2, false, Case::of_numbers},
+                      {{5, 4}, 3, true, Case::of_numbers},
+                      {{5, 4, 4}, 2, true}};
 
 enum class Norm { l2, h1 };
 
@@ -89,13 +96,14 @@ double squared_norm(const Case& of, const Numbers& x, std::int64_t channel, cons
     return x[static_cast<std::size_t>(point * of.channels + channel)];
   };
   for (std::int64_t p = 0; p < of.points(); ++p) {
-    sum += (weights.empty() ? 1 : weights[static_cast<std::size_t>(p)]) * at(p) * at(p);
+    const auto own = static_cast<std::size_t>(p * of.width() + channel % of.width());
+    sum += (weights.empty() ? 1 : weights[own]) * at(p) * at(p);
     for (std::size_t a = 0; a < derivatives.size(); ++a) {
       const std::int64_t i = p / of.stride(a) % of.extents[a];
       double slope = 0;
       for (std::int64_t j = 0; j < of.extents[a]; ++j)
         slope += derivatives[a].at(i, j) * at(p + (j - i) * of.stride(a));
-      sum += (weights.empty() ? 1 : slope_weights[a][static_cast<std::size_t>(p)]) * slope * slope;
+      sum += (weights.empty() ? 1 : slope_weights[a][own]) * slope * slope;
     }
   }
   return sum;
@@ -134,8 +142,9 @@ TEST_P(RelativeNorm, AndItsGradientAreThoseOfTheDoubleReference) {
   std::vector<DenseDerivative> derivatives;
   std::vector<std::vector<float>> slope_weights;
   std::vector<float> weights;
-  if (of.has_weights) {
-    weights = test::random_values(DType::fp32, points, 0, 2, 3);
+  const std::int64_t weighed = points * of.width();
+  if (of.has_weights()) {
+    weights = test::random_values(DType::fp32, weighed, 0, 2, 3);
     weights[1] = 0;
   }
   FieldDerivatives fast{.derivative = kind};
@@ -146,9 +155,10 @@ TEST_P(RelativeNorm, AndItsGradientAreThoseOfTheDoubleReference) {
     derivatives.push_back(dense(kind, n));
     DerivativeAxis& axis = fast.axis[fast.axes++];
     axis = {.extent = n, .stride = of.stride(a)};
-    if (of.has_weights) {
-      slope_weights.push_back(test::random_values(DType::fp32, points, 0, 2, 4 + static_cast<unsigned>(a)));
-      axis.weights = on_device.emplace_back(DType::fp32, 1, points, slope_weights.back()).floats();
+    if (of.has_weights()) {
+      slope_weights.push_back(test::random_values(DType::fp32, weighed, 0, 2, 4 + static_cast<unsigned>(a)));
+      axis.weights =
+          of.on_device(on_device.emplace_back(DType::fp32, 1, weighed, slope_weights.back()).floats());
     }
     if (kind != Derivative::spectral) continue;
     std::vector<float> table;
@@ -157,7 +167,8 @@ TEST_P(RelativeNorm, AndItsGradientAreThoseOfTheDoubleReference) {
     axis.table = on_device.emplace_back(DType::fp32, 1, 2 * n - 1, table).floats();
   }
   FieldPoints field{points, of.channels};
-  if (of.has_weights) field.weights = on_device.emplace_back(DType::fp32, 1, points, weights).floats();
+  if (of.has_weights())
+    field.weights = of.on_device(on_device.emplace_back(DType::fp32, 1, weighed, weights).floats());
 
   const auto p = test::random_values(type, rows * columns, -2, 2, 1);
   const auto t = test::random_values(DType::fp32, rows * columns, -2, 2, 2);
@@ -249,19 +260,24 @@ TEST(RelativeL2, OfTargetsThatAreZeroIsTheNormOfTheError) {
   EXPECT_FLOAT_EQ(loss_of(zeros, false), std::sqrt(59.0f));
 }
 
-class WeightedMean : public testing::TestWithParam<DType> {};
-INSTANTIATE_TEST_SUITE_P(All, WeightedMean, testing::ValuesIn(test::all_types));
+class WeightedMean : public testing::TestWithParam<std::tuple<DType, bool>> {};
+INSTANTIATE_TEST_SUITE_P(All, WeightedMean,
+                         testing::Combine(testing::ValuesIn(test::all_types), testing::Bool()));
 
 TEST_P(WeightedMean, IsThatOfTheDoubleReference) {
   constexpr std::int64_t rows = 7, points = 41, channels = 3, columns = points * channels;
-  const auto p = test::random_values(GetParam(), rows * columns, -2, 2, 1);
+  const auto [type, are_of_numbers] = GetParam();
+  const std::int64_t per_weight = are_of_numbers ? 1 : channels;
+  const auto p = test::random_values(type, rows * columns, -2, 2, 1);
   const auto t = test::random_values(DType::fp32, rows * columns, -2, 2, 2);
-  auto w = test::random_values(DType::fp32, points, 0, 2, 3);
+  auto w = test::random_values(DType::fp32, columns / per_weight, 0, 2, 3);
   w[0] = 0;
-  const test::Matrix targets(DType::fp32, rows, columns, t), weights(DType::fp32, 1, points, w),
+  const test::Matrix targets(DType::fp32, rows, columns, t), weights(DType::fp32, 1, columns / per_weight, w),
       row_loss(DType::fp32, 1, rows);
   const test::DeviceValue<float> scale(64.0f);
-  const FieldPoints field{points, channels, weights.floats()};
+  const FieldPoints field{
+      points, channels,
+      are_of_numbers ? FieldWeights{nullptr, weights.floats()} : FieldWeights{weights.floats(), nullptr}};
   struct Named {
     const char* name;
     std::function<void(const LossArrays&)> run;
@@ -275,7 +291,7 @@ TEST_P(WeightedMean, IsThatOfTheDoubleReference) {
         Named{"huber", [&](const LossArrays& of) { weighted_huber_loss({}, field, of, 0.5f); },
               [](double e) { return std::abs(e) < 0.5 ? e * e / 2 : 0.5 * (std::abs(e) - 0.25); },
               [](double e) { return std::clamp(e, -0.5, 0.5); }}}) {
-    const test::Matrix predictions(GetParam(), rows, columns, p), gradient(GetParam(), rows, columns);
+    const test::Matrix predictions(type, rows, columns, p), gradient(type, rows, columns);
     const LossArrays arrays{predictions, targets.floats(), gradient, scale.data(), 0.25f, row_loss.floats()};
     loss.run(arrays);
     const auto d = gradient.values();
@@ -284,10 +300,10 @@ TEST_P(WeightedMean, IsThatOfTheDoubleReference) {
       for (std::int64_t c = 0; c < columns; ++c) {
         const auto i = static_cast<std::size_t>(row * columns + c);
         const double error = static_cast<double>(p[i]) - t[i];
-        const double weight = w[static_cast<std::size_t>(c / channels)] / static_cast<double>(columns);
+        const double weight = w[static_cast<std::size_t>(c / per_weight)] / static_cast<double>(columns);
         sum += weight * loss.value(error);
         const double expected = 16 * weight * loss.slope(error);
-        ASSERT_NEAR(d[i], expected, test::rounding_error(GetParam(), expected) + 1e-6) << loss.name << c;
+        ASSERT_NEAR(d[i], expected, test::rounding_error(type, expected) + 1e-6) << loss.name << c;
       }
       EXPECT_NEAR(row_loss.values()[static_cast<std::size_t>(row)], sum, 1e-6) << loss.name;
     }

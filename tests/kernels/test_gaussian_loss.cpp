@@ -58,7 +58,7 @@ TEST_P(GaussianLikelihood, AndItsGradientAreThoseOfTheDoubleReference) {
       gradient(type, rows, 2 * columns), row_loss(DType::fp32, 1, rows),
       of_points(DType::fp32, 1, of.points,
                 of.has_weights ? weights : std::vector<float>(static_cast<std::size_t>(of.points), 1));
-  const FieldPoints field{of.points, of.channels, of.has_weights ? of_points.floats() : nullptr};
+  const FieldPoints field{of.points, of.channels, {of.has_weights ? of_points.floats() : nullptr, nullptr}};
   const test::DeviceValue<float> scale(256.0f);
   const LossArrays arrays{predictions,  targets.floats(), gradient,
                           scale.data(), 1.0f / rows,      row_loss.floats()};

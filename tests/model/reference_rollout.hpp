@@ -32,7 +32,13 @@ struct RolloutCase {
   DType compute = DType::fp32;
   double dropout = 0;
   bool is_spectral = false;  // with `convolves`: the first layer; not in the reference
+  bool has_mask = false;     // of u at the second point, in all levels, and of v at the last
 };
+
+/// Whether the mask leaves out channel `c` of an input at point `p`.
+inline bool is_masked(std::int64_t p, std::int64_t c) {
+  return (p == 1 && c % level == 0 && c < 2 * level) || (p == 4 && c % level == 1 && c < 2 * level);
+}
 
 /// The outputs' scaling: of u and of v.
 constexpr FeedbackScaling rollout_scalings[] = {{0.75f, 0.25f}, {1.5f, -0.125f}};
@@ -54,13 +60,16 @@ inline FeedbackMap rollout_map(std::int64_t steps, bool is_difference) {
 }
 
 inline RolloutOptions rollout_options(const RolloutCase& of) {
+  FeedbackMap feedback = rollout_map(of.steps, of.is_difference);
+  for (std::int64_t p = 0; p < rollout_points && of.has_mask; ++p)
+    for (std::int64_t c = 0; c < inputs_of_point; ++c) feedback.counts.push_back(is_masked(p, c) ? 0 : 1);
   return {.steps = of.steps,
           .grow_every = of.grow_every,
           .loss = of.loss,
           .weights = of.weights,
           .detach = of.detach,
           .noise = of.noise,
-          .feedback = rollout_map(of.steps, of.is_difference)};
+          .feedback = std::move(feedback)};
 }
 
 inline ModelOptions rollout_model(const RolloutCase& of) {
@@ -142,6 +151,8 @@ inline Numbers advance(const RolloutCase& of, const Numbers& x, const Numbers& y
                       rollout_scalings[s].offset + (of.is_difference ? from[level + s] : 0);
     }
     to[level + states] = row[static_cast<std::size_t>(p * row_channels + inputs_of_point + step)];
+    for (std::int64_t c = 0; c < inputs_of_point; ++c)
+      if (of.has_mask && is_masked(p, c)) to[c] = 0;
   }
   return next;
 }

@@ -29,21 +29,21 @@ OutputField plane(std::int64_t height, std::int64_t width, Derivative derivative
 }
 
 std::vector<float> weights_along(const FieldNorm& norm, int axis) {
-  const float* const first = norm.derivatives(norm.constants().data()).axis[axis].weights;
+  const float* const first = norm.derivatives(norm.constants().data()).axis[axis].weights.of_points;
   return {first, first + norm.grid().points()};
 }
 
 TEST(FieldNorm, WithoutWeightsNothingIsRead) {
   const FieldNorm norm(plane(4, 5), true);
   EXPECT_TRUE(norm.constants().empty());
-  EXPECT_EQ(norm.points(nullptr).weights, nullptr);
+  EXPECT_FALSE(norm.points(nullptr).weights.given());
   const FieldDerivatives derivatives = norm.derivatives(nullptr);
   ASSERT_EQ(derivatives.axes, 2);
   EXPECT_EQ(derivatives.axis[0].extent, 4);
   EXPECT_EQ(derivatives.axis[0].stride, 5);
   EXPECT_EQ(derivatives.axis[1].extent, 5);
   EXPECT_EQ(derivatives.axis[1].stride, 1);
-  EXPECT_EQ(derivatives.axis[1].weights, nullptr);
+  EXPECT_FALSE(derivatives.axis[1].weights.given());
 }
 
 TEST(FieldNorm, DerivativesThatReadPointsOfWeight0DoNotCount) {
@@ -56,7 +56,16 @@ TEST(FieldNorm, DerivativesThatReadPointsOfWeight0DoNotCount) {
   const FieldNorm norm(plane(3, 2, Derivative::differences, of_plane), true);
   EXPECT_EQ(weights_along(norm, 0), (std::vector<float>{0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(weights_along(norm, 1), (std::vector<float>{1, 1, 0, 0, 1, 1}));
-  EXPECT_EQ(norm.points(norm.constants().data()).weights[2], 0.0f);
+  EXPECT_EQ(norm.points(norm.constants().data()).weights.of_points[2], 0.0f);
+}
+
+TEST(FieldNorm, DerivativesReadTheMaskOfTheirChannel) {
+  PointWeights by_channel{"mask", {1, 4}, {1, 1, 1, 0, 1, 1, 2, 1}, 2};
+  const FieldNorm norm(plane(1, 4, Derivative::differences, std::make_shared<PointWeights>(by_channel)),
+                       true);
+  const float* const weights = norm.derivatives(norm.constants().data()).axis[1].weights.of_numbers;
+  ASSERT_NE(weights, nullptr);
+  EXPECT_EQ(std::vector<float>(weights, weights + 8), (std::vector<float>{1, 0, 1, 0, 1, 0, 2, 1}));
 }
 
 TEST(FieldNorm, SpectralDerivativesOfWavesAreExact) {

@@ -34,6 +34,17 @@ TEST(RolloutGradients, AgreeWithDifferencesThroughAllSteps) {
   }
 }
 
+TEST(RolloutGradients, DoNotPassMaskedNumbers) {
+  for (const bool convolves : {false, true}) {
+    for (const bool is_difference : {false, true}) {
+      SCOPED_TRACE(testing::Message() << convolves << is_difference);
+      Rollout rollout({.convolves = convolves, .steps = 3, .is_difference = is_difference, .has_mask = true});
+      rollout.run(3);
+      rollout.expect_reference(3, float_error);
+    }
+  }
+}
+
 TEST(RolloutGradients, OfSpectralLayersAgreeWithDifferences) {
   for (const std::int64_t steps : {1, 3}) {
     Rollout rollout({.convolves = true, .steps = steps, .is_difference = true, .is_spectral = true});

@@ -116,6 +116,7 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   const std::string training = fmt::format("the training data of {}", network.path);
   require_same_axes(network.samples.axes, training, axes, arguments.start);
   require_same_step(network.samples.level_step, training, step, arguments.start);
+  require_same_masks(network.samples.masks, training, data.starts->store().masks(), arguments.start);
   if (!arguments.truth.empty()) {
     data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
                                                       std::vector<std::string>{});
@@ -129,6 +130,7 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
     (same_array ? require_same_axes : require_same_directions)(axes, arguments.start,
                                                                data.truth->store().axes(), arguments.truth);
     require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
+    require_same_masks(network.samples.masks, training, data.truth->store().masks(), arguments.truth);
   }
   std::vector<RolloutMember> members =
       rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps);

@@ -34,6 +34,16 @@ struct ArrayAxes {
   bool operator==(const ArrayAxes&) const = default;
 };
 
+/// Where an array has a mask that is no array, but the missing values of the array itself.
+inline constexpr std::string_view missing_values = "fill";
+
+/// The mask of one array.
+struct NamedMask {
+  std::string array;  // its path in the files: "/sst"
+  std::string mask;   // the path of the mask, or "fill"
+  bool operator==(const NamedMask&) const = default;
+};
+
 /// A part of an axis, with the meaning of Python's slices: negative numbers count from the end, and parts
 /// outside the axis are cut off. `step` is at least 1.
 struct AxisSlice {
@@ -71,6 +81,8 @@ struct ArrayOptions {
   bool points_are_samples = false;             // each point of the grid is a sample
   TimeGaps gaps = TimeGaps::error;
   FileCoordinates coordinates = FileCoordinates::same;
+  std::string mask = {};                      // of every input and target that `masks` does not name
+  std::vector<NamedMask> masks = {};          // of single arrays
   std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
   std::string statistics = {};                // data.statistics: a file that caches them; empty: none
 
@@ -90,6 +102,18 @@ struct ArrayOptions {
       std::erase_if(of_array,
                     [](const std::string& axis) { return axis == sample_axis || axis == time_axis; });
     return of_array;
+  }
+  /// Returns the path of the mask of an array, "fill" for its missing values; empty if all points count.
+  [[nodiscard]] std::string mask_of(std::string_view array) const {
+    const auto named =
+        std::find_if(masks.begin(), masks.end(), [&](const NamedMask& each) { return each.array == array; });
+    if (named != masks.end()) return named->mask;
+    return std::find(constants.begin(), constants.end(), array) == constants.end() ? mask : std::string();
+  }
+  /// Returns whether an array is the mask of one.
+  [[nodiscard]] bool is_mask(std::string_view array) const {
+    return array == mask ||
+           std::any_of(masks.begin(), masks.end(), [&](const NamedMask& each) { return each.mask == array; });
   }
   bool operator==(const ArrayOptions&) const = default;
 };

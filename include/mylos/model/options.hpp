@@ -61,11 +61,18 @@ struct InitialRule {
   bool operator==(const InitialRule&) const = default;
 };
 
-/// A weight for each point of the outputs' grid in the loss: 0 for points that do not count.
+/// A weight in the loss for each point of the outputs' grid, or for each number of the outputs: 0 for what
+/// does not count.
 struct PointWeights {
   std::string source;                 // for messages: "areas.h5: array /area"
   std::vector<std::int64_t> extents;  // of the grid
-  std::vector<float> values;          // at least 0, of mean 1
+  std::vector<float> values;          // [points, channels], at least 0, of mean 1
+  std::int64_t channels = 1;          // 1: all channels of a point have its weight; or those of the outputs
+
+  /// Returns the weight of number `i` of the outputs, which have `of_outputs` channels.
+  [[nodiscard]] float of(std::size_t i, std::int64_t of_outputs) const {
+    return values[channels == 1 ? i / static_cast<std::size_t>(of_outputs) : i];
+  }
 };
 
 /// [model]: the network and its loss. Which members count follows from `type`.

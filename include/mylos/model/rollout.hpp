@@ -25,6 +25,8 @@ struct FeedbackMap {
   std::int64_t row_channels = 0;             // of a row of inputs
   std::int64_t output_channels = 0;          // of a step
   std::vector<FeedbackChannel> inputs = {};  // of each channel of the network's input
+  /// [points, channels] of the network's input: 0 of numbers that stay 0; empty: none.
+  std::vector<std::uint8_t> counts = {};
 
   /// Returns the channels of the network's input.
   [[nodiscard]] std::int64_t input_channels() const { return static_cast<std::int64_t>(inputs.size()); }

@@ -35,7 +35,10 @@ std::string text_of_axes(const std::set<std::string>& axes) {
 class ArrayChecks : DeckMistakes {
  public:
   ArrayChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
-      : DeckMistakes(given, file_name), arrays_(options.data.arrays), weights_(options.data.weights) {
+      : DeckMistakes(given, file_name),
+        arrays_(options.data.arrays),
+        weights_(options.data.weights),
+        augments_(options.data.augment.any()) {
     for (const auto* group : {&arrays_.inputs, &arrays_.targets, &arrays_.constants})
       all_.insert(all_.end(), group->begin(), group->end());
   }
@@ -55,13 +58,14 @@ class ArrayChecks : DeckMistakes {
 
   void axes() const {
     for (const ArrayAxes& each : arrays_.axes_of) {
-      if (is_among(all_, each.array)) continue;
+      if (is_among(all_, each.array) || arrays_.is_mask(each.array)) continue;
       if (!weights_.given() || each.array != weights_.array) {
-        fail(errors::key_without_effect, {axes_key},
-             fmt::format(
-                 "'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets and "
-                 "constants, nor 'data.weights.array'",
-                 printable(each.array)));
+        fail(
+            errors::key_without_effect, {axes_key},
+            fmt::format(
+                "'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets, constants "
+                "and masks, nor 'data.weights.array'",
+                printable(each.array)));
       }
       axes_of_weights(each);
     }
@@ -91,6 +95,34 @@ class ArrayChecks : DeckMistakes {
     fail(errors::key_without_effect, {"data.arrays.coordinates"},
          "'data.arrays.coordinates' has an effect only on samples that are grids; leave it out with "
          "'data.arrays.points_are_samples'");
+  }
+
+  void masks() const {
+    if (arrays_.mask.empty() && arrays_.masks.empty()) return;
+    for (const NamedMask& each : arrays_.masks) {
+      if (is_among(all_, each.array)) continue;
+      fail(errors::key_without_effect, {"data.arrays.mask"},
+           fmt::format("'data.arrays.mask' has an entry for \"{}\", which is none of the inputs, targets and "
+                       "constants",
+                       printable(each.array)));
+    }
+    const auto conflict = [&](const char* key, const std::string& why) {
+      fail(errors::keys_conflict, {"data.arrays.mask", key},
+           fmt::format("'data.arrays.mask' and '{}': {}", key, why));
+    };
+    if (arrays_.points_are_samples)
+      conflict("data.arrays.points_are_samples",
+               "points that are samples have no mask yet; leave one of the two out");
+    if (augments_)
+      conflict("data.augment",
+               "the transformations would move values, and the mask stays where it is; leave "
+               "one of the two out");
+    if (!arrays_.fill) return;
+    for (const std::string& array : all_) {
+      if (arrays_.mask_of(array) != missing_values) continue;
+      conflict("data.fill", fmt::format("the missing values of \"{}\" are its mask, and cannot be replaced",
+                                        printable(array)));
+    }
   }
 
   void slices() const {
@@ -165,6 +197,7 @@ class ArrayChecks : DeckMistakes {
 
   const ArrayOptions& arrays_;
   const WeightOptions& weights_;
+  bool augments_;
   std::vector<std::string> all_;
 };
 
@@ -178,6 +211,7 @@ void check_arrays(const Options& options, const GivenPlaces& given, const std::s
   checks.slices();
   checks.differences();
   checks.coordinates();
+  checks.masks();
 }
 
 }  // namespace mylos

@@ -90,6 +90,44 @@ void fill_axes(Key& key) {
   };
 }
 
+/// The mask of all inputs and targets, or an entry for each: { "/sst" = "/sea" }.
+void fill_mask(Key& key) {
+  key.has_entries = true;
+  key.takes_any_text = true;
+  key.default_text = "none";
+  key.read = [](Options& options, const Value& value) -> Found {
+    ArrayOptions& arrays = options.data.arrays;
+    if (const auto* text = std::get_if<std::string>(&value.held)) {
+      if (!is_path(*text)) return describe(value);
+      arrays.mask = *text;
+      return std::nullopt;
+    }
+    const auto* table = std::get_if<Value::Table>(&value.held);
+    if (table == nullptr) return describe(value);
+    for (const NamedValue& entry : *table) {
+      const auto* text = std::get_if<std::string>(&entry.value.held);
+      if (text == nullptr || !is_path(*text) || !is_path(entry.name))
+        return fmt::format("{} for '{}'", describe(entry.value), printable(entry.name));
+      std::erase_if(arrays.masks, [&](const NamedMask& other) { return other.array == entry.name; });
+      if (arrays.masks.size() == max_arrays) return fmt::format("a table of more than {}", max_arrays);
+      arrays.masks.push_back({entry.name, *text});
+    }
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const ArrayOptions& arrays = options.data.arrays;
+    if (!arrays.mask.empty()) return Value{arrays.mask};
+    Value::Table table;
+    for (const NamedMask& each : arrays.masks) table.push_back({each.array, {each.mask}});
+    if (table.empty()) return std::nullopt;
+    return Value{std::move(table)};
+  };
+  key.clear = [](Options& options) {
+    options.data.arrays.mask.clear();
+    options.data.arrays.masks.clear();
+  };
+}
+
 /// Reads the integer that is all of the text; an empty text is no number. Returns false for another text.
 bool read_bound(std::string_view text, std::optional<std::int64_t>& bound) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -228,8 +266,9 @@ void fill_statistics(Key& key) {
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
   static const std::vector<std::string> all{
-      "inputs", "targets", "axes",        "constants",          "history",     "ahead",
-      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps"};
+      "inputs",      "targets", "axes",  "constants",   "history",
+      "ahead",       "every",   "slice", "targets_are", "points_are_samples",
+      "coordinates", "gaps",    "mask"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -284,14 +323,24 @@ void add_array_keys(Schema& schema) {
       "level that is missing, repeated or out of order is refused: windows count levels. break: no window "
       "contains such a step. Both refuse files whose levels are further apart than those of the "
       "training, or nearer. ignore: times are neither read nor compared.");
+  fill_mask(keys.add(
+      "mask", "path of an array, or \"fill\", or a table of them by array", "",
+      "The points of inputs and targets that have a value: the sea of an ocean. An array of the files, 0 or "
+      "missing at the other points, with the axes of the grid, or those and \"channel\", in the order of the "
+      "masked array or of its own entry in `axes`; or \"fill\": the points whose values are missing (NaN, "
+      "_FillValue, missing_value) in the first level, and must be in all others. One for all inputs and "
+      "targets, or one for each: { \"/sst\" = \"/sea\", \"/ice\" = \"fill\" }. What the files have at other "
+      "points is not used: they count in no statistics, loss, metric or calibration, the network reads 0 "
+      "there after data.normalize, in rollouts too, and files of predictions have _FillValue there. "
+      "`constants` may have the mask, for a network that is to read it."));
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   keys.only_with({"targets", "axes", "constants", "history", "ahead", "every", "slice", "targets_are",
-                  "points_are_samples", "coordinates", "gaps"},
+                  "points_are_samples", "coordinates", "gaps", "mask"},
                  with_given("data.arrays.inputs"));
   keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
   keys.only_with({"targets_are"}, with_given("data.arrays.targets"));
-  keys.only_with({"points_are_samples", "coordinates"}, with_axes_of_a_grid());
+  keys.only_with({"points_are_samples", "coordinates", "mask"}, with_axes_of_a_grid());
 }
 
 void add_keys_of_array_files(Key& fill, Key& statistics) {

@@ -11,6 +11,7 @@
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/file_pattern.hpp"
+#include "mylos/data/arrays/masks/array_mask.hpp"
 #include "mylos/data/arrays/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
 #include "mylos/data/arrays/statistics_file.hpp"
@@ -36,7 +37,7 @@ class ArrayStore::State {
               grid_axes.empty() ? grid_axes_of(options) : std::move(grid_axes)),
         layout(sample_layout(options, steps, files.open(0).arrays)),
         windows(layout.span, layout.every) {
-    open_all();
+    std::vector<ArrayMask> masks = open_all();
     set_shape();
     for (const OpenArray& array : files.open(0).arrays) {
       reports.push_back({array.array().path(), {}, array.array().facts()});
@@ -47,7 +48,14 @@ class ArrayStore::State {
     std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
     block = block_of(plans);
     keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
-    cache.emplace(files, std::move(plans));
+    cache.emplace(files, std::move(plans), std::move(masks));
+  }
+
+  [[nodiscard]] std::size_t number_of(const std::string& array) const {
+    const auto found = std::ranges::find(files.arrays(), array);
+    if (found == files.arrays().end())
+      fail_run(errors::internal, "{}: {} is none of the arrays", name, array);
+    return static_cast<std::size_t>(found - files.arrays().begin());
   }
 
   /// Returns the number of samples of a block.
@@ -145,8 +153,9 @@ class ArrayStore::State {
   std::string statistics_key;         // digest, with sizes and times
 
  private:
-  /// Opens each file once: checks it against the first and counts its windows.
-  void open_all() {
+  /// Opens each file once: checks it against the first and counts its windows. Returns the masks.
+  std::vector<ArrayMask> open_all() {
+    std::vector<ArrayMask> masks = masks_in(files.open(0).file, files.open(0).arrays, options, files.grid());
     Xxh128 digest;
     Xxh128 stamps;
     const std::string text = text_of_options(options);
@@ -154,7 +163,11 @@ class ArrayStore::State {
     for (std::int64_t i = 0; i < files.size(); ++i) {
       const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
-      if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
+      if (i > 0) {
+        require_same_extents(layout, files.paths().front(), file.arrays);
+        require_same_arrays_of_masks(masks, files.paths().front(), file.file, file.arrays, options,
+                                     files.grid());
+      }
       const std::vector<LevelRun> runs = coordinates.add(files, file, path, options);
       for (std::size_t j = 0; j < file.arrays.size(); ++j)
         if (!file.arrays[j].is_exact_in_float())
@@ -167,14 +180,10 @@ class ArrayStore::State {
       const std::string stamp = fmt::format("{} {}\n", files.stamp(i).bytes, files.stamp(i).changed_ns);
       stamps.update(stamp.data(), stamp.size());
     }
+    for (const ArrayMask& each : masks) digest.update(each.counts.data(), each.counts.size());
     metadata = digest.digest();
-    // Sums depend on the windows, and thus on the steps; the digest has the axes of the inputs alone.
-    std::string key = fmt::format("{} {} {}", metadata, stamps.digest(), layout.rollout.steps);
-    for (std::size_t i = options.inputs.size(); i < layout.arrays.size(); ++i)
-      key += fmt::format(" {}", fmt::join(options.axes_for(layout.arrays[i]), " "));
-    Xxh128 of_key;
-    of_key.update(key.data(), key.size());
-    statistics_key = of_key.digest();
+    statistics_key = statistics_key_of(metadata + ' ' + stamps.digest(), options, layout);
+    return masks;
   }
 
   void set_shape() {
@@ -211,6 +220,16 @@ const GridAxes& ArrayStore::axes() const {
 }
 LevelStep ArrayStore::level_step() const {
   return state_->coordinates.level_step;
+}
+SampleMask ArrayStore::mask() const {
+  const State& state = *state_;
+  const auto of = [&](const std::vector<ChannelSource>& sources, const ColumnOrder& order) {
+    return mask_of_channels(state.cache->masks(), sources, state.layout.rollout.points, order);
+  };
+  return {of(state.layout.inputs, state.input_order), of(state.layout.targets, state.target_order)};
+}
+std::vector<MaskSummary> ArrayStore::masks() const {
+  return summaries_of(state_->cache->masks(), state_->layout.arrays);
 }
 const std::vector<std::string>& ArrayStore::input_names() const {
   return state_->layout.input_names;
@@ -325,14 +344,15 @@ const std::vector<ArrayReport>& ArrayStore::arrays() const {
   return state_->reports;
 }
 
+const std::vector<std::uint8_t>& ArrayStore::mask_of(const std::string& array) const {
+  return state_->cache->masks()[state_->number_of(array)].counts;
+}
+
 ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& array) const {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
-  const auto& names = state.files.arrays();
-  const auto found = std::find(names.begin(), names.end(), array);
-  if (found == names.end()) fail_run(errors::internal, "{}: {} is none of the arrays", path(), array);
   const OpenArrayFile& opened = state.files.open(file);
-  return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
+  return coordinates_of(opened.file, opened.arrays[state.number_of(array)]);
 }
 
 std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,

@@ -51,6 +51,8 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const std::vector<std::int64_t>& grid() const override;
   [[nodiscard]] const GridAxes& axes() const override;
   [[nodiscard]] LevelStep level_step() const override;
+  [[nodiscard]] SampleMask mask() const override;
+  [[nodiscard]] std::vector<MaskSummary> masks() const override;
   /// Names of channels: "u", with several levels "u(t-1)", "u(t)", with an axis "channel" "u[0]", "u[1]".
   [[nodiscard]] const std::vector<std::string>& input_names() const override;
   [[nodiscard]] const std::vector<std::string>& target_names() const override;
@@ -91,6 +93,8 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] bool follow(std::int64_t first, std::int64_t last) const;
   /// Returns inputs, then targets that are no inputs, then constants.
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
+  /// Returns which numbers of a level [points, channels] of an array count; empty: all.
+  [[nodiscard]] const std::vector<std::uint8_t>& mask_of(const std::string& array) const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.
   [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;
 

@@ -43,14 +43,40 @@ struct LaneSums {
   }
 };
 
+void join(const ChannelSums::Channel& channel, ChannelSums::Channel& into) {
+  if (channel.count == 0) return;
+  const double all = into.count + channel.count;
+  const double distance = channel.mean - into.mean;
+  into.mean += distance * (channel.count / all);
+  into.squares += channel.squares + distance * distance * (into.count * (channel.count / all));
+  into.minimum = std::min(into.minimum, channel.minimum);
+  into.maximum = std::max(into.maximum, channel.maximum);
+  into.count = all;
+}
+
 }  // namespace
 
 ChannelSums::ChannelSums(std::int64_t channels)
-    : channels_(static_cast<std::size_t>(channels),
-                {0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {}
+    : channels_(static_cast<std::size_t>(channels), {0, 0, 0, std::numeric_limits<double>::infinity(),
+                                                     -std::numeric_limits<double>::infinity()}) {}
 
 template <class T>
-void ChannelSums::add(const T* values, std::int64_t points) {
+void ChannelSums::add(const T* values, std::int64_t points, std::span<const std::uint8_t> counts) {
+  if (counts.empty()) return add_all(values, points);
+  const std::size_t channels = channels_.size();
+  std::vector<T> of_channel;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    of_channel.clear();
+    for (std::size_t i = channel; i < counts.size(); i += channels)
+      if (counts[i] != 0) of_channel.push_back(values[i]);
+    ChannelSums one(1);
+    one.add_all(of_channel.data(), static_cast<std::int64_t>(of_channel.size()));
+    join(one.channels_.front(), channels_[channel]);
+  }
+}
+
+template <class T>
+void ChannelSums::add_all(const T* values, std::int64_t points) {
   const std::size_t channels = channels_.size();
   if (points == 0 || channels == 0) return;
   const auto size = static_cast<std::size_t>(points) * channels;
@@ -80,34 +106,21 @@ void ChannelSums::join_lanes(Sums& sums, double count) {
       sums.high[channel] = std::max(sums.high[channel], sums.high[lane]);
     }
     const double mean = sums.sum[channel] / count;
-    join(count,
-         {sums.origin[channel] + mean, std::max(0.0, sums.squares[channel] - mean * sums.sum[channel]),
+    join({count, sums.origin[channel] + mean, std::max(0.0, sums.squares[channel] - mean * sums.sum[channel]),
           sums.low[channel], sums.high[channel]},
          channels_[channel]);
   }
-  count_ += count;
 }
 
-template void ChannelSums::add(const float*, std::int64_t);
-template void ChannelSums::add(const double*, std::int64_t);
-
-void ChannelSums::join(double count, const Channel& channel, Channel& into) const {
-  const double all = count_ + count;
-  const double distance = channel.mean - into.mean;
-  into.mean += distance * (count / all);
-  into.squares += channel.squares + distance * distance * (count_ * (count / all));
-  into.minimum = std::min(into.minimum, channel.minimum);
-  into.maximum = std::max(into.maximum, channel.maximum);
-}
+template void ChannelSums::add(const float*, std::int64_t, std::span<const std::uint8_t>);
+template void ChannelSums::add(const double*, std::int64_t, std::span<const std::uint8_t>);
 
 void ChannelSums::add(const ChannelSums& other) {
-  if (other.count_ == 0) return;
-  if (channels_.size() != other.channels_.size()) {
-    *this = other;  // this has no channels yet
+  if (channels_.empty()) {
+    *this = other;
     return;
   }
-  for (std::size_t i = 0; i < channels_.size(); ++i) join(other.count_, other.channels_[i], channels_[i]);
-  count_ += other.count_;
+  for (std::size_t i = 0; i < other.channels_.size(); ++i) join(other.channels_[i], channels_[i]);
 }
 
 }  // namespace mylos

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace mylos {
@@ -13,31 +14,31 @@ class ChannelSums {
  public:
   explicit ChannelSums(std::int64_t channels = 0);
 
-  /// Adds values [points][channels].
+  /// Adds values [points][channels]. `counts`: those of them that are added; empty: all.
   template <class T>
-  void add(const T* values, std::int64_t points);
+  void add(const T* values, std::int64_t points, std::span<const std::uint8_t> counts = {});
   /// Adds all values that `other` has (Chan, Golub, LeVeque, 1979).
   void add(const ChannelSums& other);
 
   /// The statistics of one channel so far.
   struct Channel {
+    double count = 0;
     double mean = 0;
     double squares = 0;  // sum of the squared distances from the mean
     double minimum = 0;
     double maximum = 0;
     friend bool operator==(const Channel&, const Channel&) = default;
   };
-  [[nodiscard]] double count() const { return count_; }
   [[nodiscard]] const std::vector<Channel>& channels() const { return channels_; }
-  /// Restores what count() and channels() returned.
-  ChannelSums(double count, std::vector<Channel> channels) : count_(count), channels_(std::move(channels)) {}
+  /// Restores what channels() returned.
+  explicit ChannelSums(std::vector<Channel> channels) : channels_(std::move(channels)) {}
 
  private:
+  template <class T>
+  void add_all(const T* values, std::int64_t points);
   template <class Sums>
   void join_lanes(Sums& sums, double count);
-  void join(double count, const Channel& channel, Channel& into) const;
 
-  double count_ = 0;
   std::vector<Channel> channels_;
 };
 

@@ -68,8 +68,8 @@ std::int64_t bytes_of(const std::vector<SlabPlan>& plans) {
   return bytes + buffer;
 }
 
-LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans)
-    : files_(files), plans_(std::move(plans)), last_(plans_.size()) {
+LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans, std::vector<ArrayMask> masks)
+    : files_(files), plans_(std::move(plans)), masks_(std::move(masks)), last_(plans_.size()) {
   const std::int64_t needed = bytes_of(plans_);
   const std::int64_t available = initial_host_memory();
   if (needed > cache_share(available)) {
@@ -130,10 +130,10 @@ void LevelCache::read(std::size_t array, Slot& slot, std::byte* memory) {
   }
   if (plan.wide) {
     opened.read(slot.trajectory, slot.first, end - slot.first, buffer_.data(),
-                reinterpret_cast<double*>(memory));
+                reinterpret_cast<double*>(memory), masks_[array]);
   } else {
     opened.read(slot.trajectory, slot.first, end - slot.first, buffer_.data(),
-                reinterpret_cast<float*>(memory));
+                reinterpret_cast<float*>(memory), masks_[array]);
   }
   files_.require_unchanged(slot.file);
 }

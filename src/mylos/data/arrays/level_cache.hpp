@@ -3,7 +3,7 @@
 // Levels are read in slabs: runs of adjacent levels of one trajectory that cover complete chunks, so that a
 // chunk is decoded once for all its levels, and that are long enough for one call of HDF5. A slab is the unit
 // of the cache. Values are float, or double for arrays whose differences are taken and that float cannot hold
-// exactly. All memory is allocated by the constructor.
+// exactly; what a mask leaves out is 0. All memory is allocated by the constructor.
 #pragma once
 
 #include <cstddef>
@@ -43,10 +43,12 @@ void keep_block(std::vector<SlabPlan>& plans, const SampleLayout& layout, std::i
 
 class LevelCache {
  public:
-  /// `files` must outlive the cache. Throws Error (bad_input) if the machine has too little memory.
-  LevelCache(FileTable& files, std::vector<SlabPlan> plans);
+  /// `files` must outlive the cache. `masks`: of each array. Throws Error (bad_input) if the machine has too
+  /// little memory.
+  LevelCache(FileTable& files, std::vector<SlabPlan> plans, std::vector<ArrayMask> masks);
 
   [[nodiscard]] const SlabPlan& plan(std::size_t array) const { return plans_[array]; }
+  [[nodiscard]] const std::vector<ArrayMask>& masks() const { return masks_; }
   [[nodiscard]] std::int64_t memory_bytes() const { return bytes_of(plans_); }
   /// Returns a level, valid until `slots` other slabs of the array have been read. Throws Error (bad_input)
   /// as OpenArray::read does, or if the file has changed. Not for concurrent calls.
@@ -70,6 +72,7 @@ class LevelCache {
 
   FileTable& files_;
   std::vector<SlabPlan> plans_;
+  std::vector<ArrayMask> masks_;
   std::vector<std::vector<Slot>> slots_;
   std::vector<std::size_t> last_;  // the slot that was used last, of each array
   std::vector<HostBytes> memory_;

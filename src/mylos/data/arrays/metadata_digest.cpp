@@ -20,6 +20,10 @@ std::string text_of_options(const ArrayOptions& options) {
     text += fmt::format(" {} {}:{}:{}", slice.axis, bound(slice.begin), bound(slice.end), slice.step);
   }
   if (options.gaps == TimeGaps::split) text += " gaps break";
+  for (const auto* group : {&options.inputs, &options.targets, &options.constants})
+    for (const std::string& array : *group)
+      if (const std::string mask = options.mask_of(array); !mask.empty())
+        text += fmt::format(" mask {} {}", array, mask);
   return text;
 }
 
@@ -37,6 +41,17 @@ void add_metadata(Xxh128& digest, const std::string& path, const std::vector<Ope
   }
   text += '\n';
   digest.update(text.data(), text.size());
+}
+
+std::string statistics_key_of(const std::string& metadata, const ArrayOptions& options,
+                              const SampleLayout& layout) {
+  // Sums depend on the windows, and thus on the steps; the digest has the axes of the inputs alone.
+  std::string key = fmt::format("{} {}", metadata, layout.rollout.steps);
+  for (std::size_t i = options.inputs.size(); i < layout.arrays.size(); ++i)
+    key += fmt::format(" {}", fmt::join(options.axes_for(layout.arrays[i]), " "));
+  Xxh128 digest;
+  digest.update(key.data(), key.size());
+  return digest.digest();
 }
 
 }  // namespace mylos

@@ -7,6 +7,7 @@
 
 #include "mylos/data/array_options.hpp"
 #include "mylos/data/arrays/file_table.hpp"
+#include "mylos/data/arrays/sample_layout.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
@@ -16,5 +17,10 @@ namespace mylos {
 
 /// Adds the name of a file without its folder, and of each array its path, type, shape and attributes.
 void add_metadata(Xxh128& digest, const std::string& path, const std::vector<OpenArray>& arrays);
+
+/// Returns the digest of all on which sums over the values depend. `metadata`: digests of names, sizes, times
+/// and attributes.
+[[nodiscard]] std::string statistics_key_of(const std::string& metadata, const ArrayOptions& options,
+                                            const SampleLayout& layout);
 
 }  // namespace mylos

@@ -124,31 +124,72 @@ std::int64_t OpenArray::buffer_bytes(std::int64_t levels) const {
 }
 
 template <class Result>
-void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t count, std::byte* buffer,
-                     Result* result) const {
-  const Selection selection = select(trajectory, first, count);
+bool OpenArray::load(const Selection& selection, const std::string& where, std::byte* buffer, Result* result,
+                     std::int64_t size, const void*& stored) const {
   const bool direct = is_stored_as_read(selection, std::is_same_v<Result, double>);
-  void* stored = direct ? static_cast<void*>(result) : buffer;
+  void* const target = direct ? static_cast<void*>(result) : buffer;
   try {
-    array_.read(selection.box, stored);
+    array_.read(selection.box, target);
   } catch (const Error& error) {
-    throw error.with(fmt::format("{}, in {}", error.message(), location(trajectory, first, 0, 0)));
+    throw error.with(fmt::format("{}, in {}", error.message(), where));
   }
-  const std::int64_t size = count * extents_.points() * extents_.channels;
-  if (direct ? are_finite(result, size) : convert_numbers(conversion_, selection.loops, stored, result))
-    return;
-  const Result* bad = std::find_if(result, result + size,
-                                   [](Result value) { return !std::isfinite(static_cast<float>(value)); });
-  fail_value(selection, trajectory, first, bad - result, stored);
+  stored = target;
+  return direct ? are_finite(result, size) : convert_numbers(conversion_, selection.loops, target, result);
 }
 
-template void OpenArray::read(std::int64_t, std::int64_t, std::int64_t, std::byte*, float*) const;
-template void OpenArray::read(std::int64_t, std::int64_t, std::int64_t, std::byte*, double*) const;
+template <class Result>
+void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t count, std::byte* buffer,
+                     Result* result, const ArrayMask& mask) const {
+  const Selection selection = select(trajectory, first, count);
+  const std::int64_t level = extents_.points() * extents_.channels;
+  const std::int64_t size = count * level;
+  const void* stored = nullptr;
+  const bool all_finite = load(selection, location(trajectory, first, 0, 0), buffer, result, size, stored);
+  if (all_finite && mask.empty()) return;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const bool is_finite = std::isfinite(static_cast<float>(result[i]));
+    const bool counts = mask.empty() || mask.counts[static_cast<std::size_t>(i % level)] != 0;
+    if (counts && !is_finite) fail_value(selection, trajectory, first, i, stored);
+    if (counts) continue;
+    if (mask.is_of_missing && is_finite) fail_moved(trajectory, first, i, static_cast<double>(result[i]));
+    result[i] = 0;
+  }
+}
+
+template void OpenArray::read(std::int64_t, std::int64_t, std::int64_t, std::byte*, float*,
+                              const ArrayMask&) const;
+template void OpenArray::read(std::int64_t, std::int64_t, std::int64_t, std::byte*, double*,
+                              const ArrayMask&) const;
+
+std::vector<std::uint8_t> OpenArray::present_in_first_level() const {
+  const std::int64_t size = extents_.points() * extents_.channels;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(buffer_bytes(1)));
+  std::vector<float> values(static_cast<std::size_t>(size));
+  const void* stored = nullptr;
+  static_cast<void>(load(select(0, 0, 1), location(0, 0, 0, 0), buffer.data(), values.data(), size, stored));
+  std::vector<std::uint8_t> present;
+  for (const float value : values) present.push_back(std::isfinite(value) ? 1 : 0);
+  return present;
+}
+
+std::string OpenArray::location_of_number(std::int64_t trajectory, std::int64_t first,
+                                          std::int64_t index) const {
+  const std::int64_t channels = extents_.channels;
+  const std::int64_t points = extents_.points();
+  return location(trajectory, first + index / channels / points, index / channels % points, index % channels);
+}
+
+void OpenArray::fail_moved(std::int64_t trajectory, std::int64_t first, std::int64_t index,
+                           double value) const {
+  fail_input(
+      errors::data_mismatch,
+      "{} is {}, and missing in the first level of the data, which is the mask that data.arrays.mask = "
+      "\"{}\" stands for; a mask must be the same at all levels: give it as an array of the files",
+      location_of_number(trajectory, first, index), value, missing_values);
+}
 
 void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, std::int64_t first,
                            std::int64_t index, const void* stored) const {
-  const std::int64_t channel = index % extents_.channels;
-  const std::int64_t point = index / extents_.channels % extents_.points();
   const std::int64_t level = index / extents_.channels / extents_.points();
   std::int64_t offset = 0;  // of the stored number
   for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -158,7 +199,7 @@ void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, 
     offset += along * loop.source;
   }
   const double number = stored_number(conversion_, stored, offset);
-  const std::string where = location(trajectory, first + level, point, channel);
+  const std::string where = location_of_number(trajectory, first, index);
   if (std::isnan(number)) {
     fail_input(errors::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
                where, number);

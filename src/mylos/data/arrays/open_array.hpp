@@ -27,6 +27,13 @@ struct StoredExtents {
   }
 };
 
+/// Which numbers of a level of an array stand for something; empty: all.
+struct ArrayMask {
+  std::vector<std::uint8_t> counts;  // [points, channels]: 1, or 0 for those that do not
+  bool is_of_missing = false;        // the others must be missing at all levels
+  [[nodiscard]] bool empty() const { return counts.empty(); }
+};
+
 class OpenArray {
  public:
   /// Opens the array at `path`. `grid`: its axes in the order of points. Throws Error (bad_input) with file
@@ -45,11 +52,14 @@ class OpenArray {
   /// Returns the bytes of the caller's buffer for reading `levels` levels; 0 if none is needed, because the
   /// stored numbers are the results.
   [[nodiscard]] std::int64_t buffer_bytes(std::int64_t levels) const;
-  /// Reads levels [first, first + count) of a trajectory, as float or double. Throws Error (bad_input) with
-  /// file, array and index if they cannot be read or a value is missing or not finite.
+  /// Reads levels [first, first + count) of a trajectory, as float or double; numbers that the mask leaves
+  /// out become 0. Throws Error (bad_input) with file, array and index if they cannot be read, a value is
+  /// missing or not finite, or one is not missing that the mask says is.
   template <class Result>
   void read(std::int64_t trajectory, std::int64_t first, std::int64_t count, std::byte* buffer,
-            Result* result) const;
+            Result* result, const ArrayMask& mask = {}) const;
+  /// Reads the first level and returns for each of its numbers whether it has a finite value.
+  [[nodiscard]] std::vector<std::uint8_t> present_in_first_level() const;
 
   /// Returns the number of levels that are read together fastest, and the level at which such a run may
   /// begin (counted from the first used).
@@ -70,8 +80,17 @@ class OpenArray {
   };
   [[nodiscard]] Selection select(std::int64_t trajectory, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] bool is_stored_as_read(const Selection& selection, bool wide) const;
+  /// Reads the selection; `stored` are its stored numbers afterwards. Returns whether all are finite.
+  template <class Result>
+  [[nodiscard]] bool load(const Selection& selection, const std::string& where, std::byte* buffer,
+                          Result* result, std::int64_t size, const void*& stored) const;
   [[noreturn]] void fail_value(const Selection& selection, std::int64_t trajectory, std::int64_t first,
                                std::int64_t index, const void* stored) const;
+  [[noreturn]] void fail_moved(std::int64_t trajectory, std::int64_t first, std::int64_t index,
+                               double value) const;
+  /// Returns the location of number `index` of the levels from `first` on.
+  [[nodiscard]] std::string location_of_number(std::int64_t trajectory, std::int64_t first,
+                                               std::int64_t index) const;
   /// Whether the axis is read with the indices between those that are used, which is faster.
   [[nodiscard]] bool is_read_dense(std::size_t axis) const;
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -22,8 +23,8 @@
 namespace mylos {
 namespace {
 
-constexpr const char* statistics_heading = "mylos-array-statistics 2";
-constexpr const char* earlier_heading = "mylos-array-statistics 1";  // its entries are found anew
+constexpr const char* statistics_heading = "mylos-array-statistics 3";
+constexpr std::array earlier_headings = {"mylos-array-statistics 1", "mylos-array-statistics 2"};
 constexpr std::uintmax_t max_statistics_bytes = std::uintmax_t{256} << 20;
 constexpr std::size_t max_entries = 8;  // the oldest are dropped
 
@@ -49,7 +50,7 @@ std::vector<StatisticsEntry> read_entries(const std::string& path) {
     require_read(file, path);
     fail_statistics(path);
   }
-  if (line == earlier_heading) return {};
+  if (std::ranges::find(earlier_headings, line) != earlier_headings.end()) return {};  // are found anew
   if (line != statistics_heading) fail_statistics(path);
   std::vector<StatisticsEntry> entries;
   while (std::getline(file, line)) {

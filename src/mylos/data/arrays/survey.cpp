@@ -140,11 +140,12 @@ class FileSums {
   void add_values(std::size_t array, const std::byte* levels, std::int64_t count) {
     const SlabPlan& plan = data_.cache.plan(array);
     const std::int64_t points = plan.level_elements / data_.layout.extents[array].channels;
+    const std::span<const std::uint8_t> counts = data_.cache.masks()[array].counts;
     for (std::int64_t i = 0; i < count; ++i, levels += plan.level_bytes()) {
       if (plan.wide) {
-        sums_.values[array].add(reinterpret_cast<const double*>(levels), points);
+        sums_.values[array].add(reinterpret_cast<const double*>(levels), points, counts);
       } else {
-        sums_.values[array].add(reinterpret_cast<const float*>(levels), points);
+        sums_.values[array].add(reinterpret_cast<const float*>(levels), points, counts);
       }
     }
   }
@@ -174,7 +175,7 @@ class FileSums {
       } else {
         subtract(reinterpret_cast<const float*>(after), reinterpret_cast<const float*>(before));
       }
-      sums_.differences[array].add(difference_.data(), points);
+      sums_.differences[array].add(difference_.data(), points, data_.cache.masks()[array].counts);
     }
   }
 
@@ -185,12 +186,12 @@ class FileSums {
   std::vector<float> difference_;
 };
 
-/// Writes the sums as "count channels" and four numbers per channel, which are read back exactly.
+/// Writes the sums as the number of channels and five numbers of each, which are read back exactly.
 void write_sums(std::string& text, const ChannelSums& sums) {
-  text += fmt::format("{:.17g} {}\n", sums.count(), sums.channels().size());
+  text += fmt::format("{}\n", sums.channels().size());
   for (const ChannelSums::Channel& channel : sums.channels())
-    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum,
-                        channel.maximum);
+    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g} {:.17g}\n", channel.count, channel.mean,
+                        channel.squares, channel.minimum, channel.maximum);
 }
 
 /// Reads what write_sums() wrote; returns false if it is something else.
@@ -202,16 +203,15 @@ bool read_sums(std::istream& text, std::size_t channels, ChannelSums& sums) {
     const auto [read, status] = std::from_chars(word.data(), end, value);  // in any locale of the program
     return status == std::errc() && read == end;
   };
-  double count = 0;
   std::size_t stored = 0;
-  if (!number(count) || !(text >> stored) || stored != channels || !(count >= 0)) return false;
+  if (!(text >> stored) || stored != channels) return false;
   std::vector<ChannelSums::Channel> all(channels);
   for (ChannelSums::Channel& channel : all) {
-    if (!number(channel.mean) || !number(channel.squares) || !number(channel.minimum) ||
-        !number(channel.maximum))
+    if (!number(channel.count) || !number(channel.mean) || !number(channel.squares) ||
+        !number(channel.minimum) || !number(channel.maximum) || !(channel.count >= 0))
       return false;
   }
-  sums = ChannelSums(count, std::move(all));
+  sums = ChannelSums(std::move(all));
   return true;
 }
 
@@ -327,18 +327,16 @@ ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t f
 ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
                                const ColumnOrder& order) {
   std::vector<ChannelSums::Channel> channels;
-  std::vector<double> counts;
   for (const ChannelSource& source : sources) {
     const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
     channels.insert(channels.end(), of.channels().begin(), of.channels().end());
-    counts.resize(channels.size(), of.count());
   }
   ColumnStatistics result;
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const std::size_t stored = order.empty() ? i : static_cast<std::size_t>(order[i]);
     const ChannelSums::Channel& channel = channels[stored];
     result.mean.push_back(channel.mean);
-    result.deviation.push_back(std::sqrt(channel.squares / counts[stored]));
+    result.deviation.push_back(std::sqrt(channel.squares / channel.count));
     result.minimum.push_back(channel.minimum);
     result.maximum.push_back(channel.maximum);
   }

@@ -9,12 +9,13 @@
 namespace mylos {
 namespace {
 
-/// Counts the inputs of one sample that are outside the range.
-OutsideRange outside(const InputRange& range, std::span<const float> inputs, std::int64_t sample) {
+/// Counts the inputs of one sample that are outside the range, of those that the mask lets count.
+OutsideRange outside(const InputRange& range, const std::vector<std::uint8_t>& mask,
+                     std::span<const float> inputs, std::int64_t sample) {
   OutsideRange found;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto column = static_cast<std::int64_t>(i);
-    if (range.holds(inputs[i], column)) continue;
+    if (range.holds(inputs[i], column) || (!mask.empty() && mask[i] == 0)) continue;
     if (found.values++ > 0) continue;
     found.samples = 1;
     found.first_sample = sample;
@@ -33,6 +34,7 @@ struct EvaluationReader::State {
   Share share;
   std::int64_t capacity;
   BatchBuffer buffer;
+  std::vector<std::uint8_t> mask;  // of the inputs
   std::vector<std::byte> inputs;
   std::vector<std::byte> truth;
   std::int64_t position = 0;  // samples of the share that have been read
@@ -47,6 +49,7 @@ struct EvaluationReader::State {
         share(options.share(part.count)),
         capacity(std::min(share.count, options.max_samples)),
         buffer(samples.shape(), options.type, capacity),
+        mask(samples.mask().inputs),
         inputs(static_cast<std::size_t>(capacity * samples.shape().input_bytes())),
         truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
@@ -79,7 +82,7 @@ const Batch* EvaluationReader::next() {
     if (!state.counts_outside) continue;
     const std::span inputs(reinterpret_cast<const float*>(sample.input),
                            static_cast<std::size_t>(shape.features));
-    state.outside_range.add(outside(state.normalizer.input_range, inputs, first + i));
+    state.outside_range.add(outside(state.normalizer.input_range, state.mask, inputs, first + i));
   }
   state.position += count;
   state.batch = state.buffer.batch(count, first_sample, 0);

@@ -71,6 +71,81 @@ ColumnScaling for_every_point(const ColumnScaling& of_channels, std::int64_t col
   return scaling;
 }
 
+/// Makes columns that stand for nothing 0.
+void leave_out(const std::vector<std::uint8_t>& mask, ColumnScaling& scaling) {
+  if (mask.empty()) return;
+  if (scaling.identity()) {
+    scaling.shift.assign(mask.size(), 0.0);
+    scaling.scale.assign(mask.size(), 1.0);
+  }
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] != 0) continue;
+    scaling.shift[i] = 0;
+    scaling.scale[i] = 0;
+  }
+}
+
+/// Returns the normalizer as if all numbers counted.
+Normalizer scaling_all(Normalize method, const SampleStore& store, Split training_samples,
+                       const std::function<void(const std::string&)>& note, std::int64_t channels,
+                       const Places& places, bool normalizes_targets, bool targets_on_grid,
+                       const GivenScalings& given) {
+  Normalizer normalizer;
+  const bool has_channels = store.has_channel_statistics();
+  const bool by_channel = method == Normalize::channel || has_channels;
+  const bool on_grid = is_on_grid(store, channels);
+  if (by_channel && !on_grid && !has_channels) {
+    fail_input(errors::missing_dataset,
+               "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.normalize = "
+               "\"channel\" needs; "
+               "{}",
+               place_of(places, {"data.normalize"}), store.path(), how_to_give_a_grid);
+  }
+  const auto take_range = [&](const ColumnStatistics& of_columns) {
+    const ColumnStatistics of =
+        on_grid && !has_channels ? channel_statistics(of_columns, channels) : of_columns;
+    normalizer.input_range = {of.minimum, of.maximum};
+  };
+  if (method == Normalize::none) {
+    if (has_range(method, store)) take_range(*store.prepared_input_statistics());
+    return normalizer;
+  }
+  const auto scaling = [&](const Columns& columns, const ColumnStatistics& statistics,
+                           double constant_scale) {
+    const std::vector<std::size_t> constant = constant_columns(method, statistics);
+    if (note && !constant.empty())
+      note(describe_constant(store.path(), columns, statistics.mean.size(), constant));
+    return scaling_for(method, statistics, constant_scale);
+  };
+  const auto input_scaling = [&](const ColumnStatistics& inputs) {
+    const Columns of_channels{"channels", "channel", store.input_names()};
+    if (has_channels) return for_every_point(scaling(of_channels, inputs, 0), store.features());
+    if (by_channel)
+      return for_every_point(scaling(of_channels, channel_statistics(inputs, channels), 0), store.features());
+    return scaling({"inputs", "column", store.input_names()}, inputs, 0);
+  };
+  const ColumnStatistics inputs = store.input_statistics(training_samples);
+  if (has_range(method, store)) take_range(inputs);
+  normalizer.inputs = given.inputs ? *given.inputs : input_scaling(inputs);
+  if (!normalizes_targets || store.task() != Task::regression) return normalizer;
+  if (given.targets) {
+    normalizer.targets = *given.targets;
+    return normalizer;
+  }
+  const ColumnStatistics targets = store.target_statistics(training_samples);
+  const std::int64_t points = on_grid ? store.features() / channels : 1;
+  const Columns channels_of_targets{"channels of the targets", "channel", store.target_names()};
+  if (has_channels) {
+    normalizer.targets = for_every_point(scaling(channels_of_targets, targets, 1), store.outputs());
+  } else if (by_channel && targets_on_grid && store.outputs() % points == 0) {
+    const ColumnStatistics pooled = channel_statistics(targets, store.outputs() / points);
+    normalizer.targets = for_every_point(scaling(channels_of_targets, pooled, 1), store.outputs());
+  } else {
+    normalizer.targets = scaling({"targets", "column", store.target_names()}, targets, 1);
+  }
+  return normalizer;
+}
+
 }  // namespace
 
 ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels) {
@@ -147,59 +222,9 @@ Normalizer normalizer_for(Normalize method, const SampleStore& store, Split trai
                           const std::function<void(const std::string&)>& note, std::int64_t channels,
                           const Places& places, bool normalizes_targets, bool targets_on_grid,
                           const GivenScalings& given) {
-  Normalizer normalizer;
-  const bool has_channels = store.has_channel_statistics();
-  const bool by_channel = method == Normalize::channel || has_channels;
-  const bool on_grid = is_on_grid(store, channels);
-  if (by_channel && !on_grid && !has_channels) {
-    fail_input(errors::missing_dataset,
-               "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.normalize = "
-               "\"channel\" needs; "
-               "{}",
-               place_of(places, {"data.normalize"}), store.path(), how_to_give_a_grid);
-  }
-  const auto take_range = [&](const ColumnStatistics& of_columns) {
-    const ColumnStatistics of =
-        on_grid && !has_channels ? channel_statistics(of_columns, channels) : of_columns;
-    normalizer.input_range = {of.minimum, of.maximum};
-  };
-  if (method == Normalize::none) {
-    if (has_range(method, store)) take_range(*store.prepared_input_statistics());
-    return normalizer;
-  }
-  const auto scaling = [&](const Columns& columns, const ColumnStatistics& statistics,
-                           double constant_scale) {
-    const std::vector<std::size_t> constant = constant_columns(method, statistics);
-    if (note && !constant.empty())
-      note(describe_constant(store.path(), columns, statistics.mean.size(), constant));
-    return scaling_for(method, statistics, constant_scale);
-  };
-  const auto input_scaling = [&](const ColumnStatistics& inputs) {
-    const Columns of_channels{"channels", "channel", store.input_names()};
-    if (has_channels) return for_every_point(scaling(of_channels, inputs, 0), store.features());
-    if (by_channel)
-      return for_every_point(scaling(of_channels, channel_statistics(inputs, channels), 0), store.features());
-    return scaling({"inputs", "column", store.input_names()}, inputs, 0);
-  };
-  const ColumnStatistics inputs = store.input_statistics(training_samples);
-  if (has_range(method, store)) take_range(inputs);
-  normalizer.inputs = given.inputs ? *given.inputs : input_scaling(inputs);
-  if (!normalizes_targets || store.task() != Task::regression) return normalizer;
-  if (given.targets) {
-    normalizer.targets = *given.targets;
-    return normalizer;
-  }
-  const ColumnStatistics targets = store.target_statistics(training_samples);
-  const std::int64_t points = on_grid ? store.features() / channels : 1;
-  const Columns channels_of_targets{"channels of the targets", "channel", store.target_names()};
-  if (has_channels) {
-    normalizer.targets = for_every_point(scaling(channels_of_targets, targets, 1), store.outputs());
-  } else if (by_channel && targets_on_grid && store.outputs() % points == 0) {
-    const ColumnStatistics pooled = channel_statistics(targets, store.outputs() / points);
-    normalizer.targets = for_every_point(scaling(channels_of_targets, pooled, 1), store.outputs());
-  } else {
-    normalizer.targets = scaling({"targets", "column", store.target_names()}, targets, 1);
-  }
+  Normalizer normalizer = scaling_all(method, store, training_samples, note, channels, places,
+                                      normalizes_targets, targets_on_grid, given);
+  leave_out(store.mask().inputs, normalizer.inputs);
   return normalizer;
 }
 
@@ -211,12 +236,12 @@ Normalizer room_for_normalizer(Normalize method, const SampleStore& store, std::
     const auto size = static_cast<std::size_t>(is_on_grid(store, channels) ? channels : store.features());
     normalizer.input_range = {std::vector<double>(size, -infinite), std::vector<double>(size, infinite)};
   }
-  if (method == Normalize::none) return normalizer;
   const auto room = [](ColumnScaling& scaling, std::int64_t columns) {
     scaling.shift.resize(static_cast<std::size_t>(columns));
     scaling.scale.resize(static_cast<std::size_t>(columns));
   };
-  room(normalizer.inputs, store.features());
+  if (method != Normalize::none || !store.mask().inputs.empty()) room(normalizer.inputs, store.features());
+  if (method == Normalize::none) return normalizer;
   if (normalizes_targets && store.task() == Task::regression) room(normalizer.targets, store.outputs());
   return normalizer;
 }

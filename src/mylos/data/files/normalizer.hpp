@@ -4,8 +4,9 @@
 // normalised = (value - shift) * scale, for each column. "standard": shift = mean, scale = 1 / standard
 // deviation; "minmax": to [0, 1]; both from the training samples. "channel": for samples on a grid, mean and
 // deviation of a channel over all its points in all samples; also for targets if the network's outputs lie on
-// the grid. A column that is constant in the training samples has scale 1. The computation is in double: the
-// inverse of a small spread, or a difference of large values, may exceed float. The state is part of the
+// the grid. A column that is constant in the training samples has scale 1. Inputs
+// that a mask leaves out have scale 0: the network reads 0 whatever they are. The computation is in double:
+// the inverse of a small spread, or a difference of large values, may exceed float. The state is part of the
 // checkpoint, so that training, evaluation and prediction apply the same numbers.
 #pragma once
 

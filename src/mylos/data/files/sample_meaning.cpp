@@ -47,6 +47,7 @@ PartMemory name_memory(const SampleMeaning& meaning) {
   for (const auto* names : {&meaning.class_names, &meaning.input_names, &meaning.target_names})
     for (const std::string& name : *names) bytes += sizeof(std::string) + name.capacity() + 1;
   for (const GridAxis& axis : meaning.axes) bytes += sizeof axis + axis.values.size() * sizeof(double);
+  for (const MaskSummary& mask : meaning.masks) bytes += sizeof mask + mask.array.capacity();
   return {{"names of classes and columns, coordinates", 2 * bytes, false}};
 }
 
@@ -56,6 +57,7 @@ SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_
           .deck_grid = deck_grid,
           .axes = train.axes(),
           .level_step = train.level_step(),
+          .masks = train.masks(),
           .class_names = train.class_names(),
           .file = train.path(),
           .input_names = train.input_names(),
@@ -72,6 +74,7 @@ void require_same_meaning(const SampleMeaning& trained, const SampleStore& other
   }
   require_same_axes(trained.axes, trained.data, other.axes(), other.path());
   require_same_step(trained.level_step, trained.data, other.level_step(), other.path());
+  require_same_masks(trained.masks, trained.data, other.masks(), other.path());
   const std::vector<std::string> names = other.class_names();
   for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
     if (names[i] == trained.class_names[i]) continue;

@@ -18,6 +18,7 @@ struct SampleMeaning {
   std::vector<std::int64_t> deck_grid = {};  // data.shape, which takes precedence
   GridAxes axes = {};                        // SampleStore::axes()
   LevelStep level_step = {};                 // SampleStore::level_step()
+  std::vector<MaskSummary> masks = {};       // SampleStore::masks()
   std::vector<std::string> class_names = {};
   std::string file = {};  // the file that holds the names
   std::vector<std::string> input_names = {};
@@ -33,10 +34,10 @@ struct SampleMeaning {
                                        const std::vector<std::int64_t>& deck_grid = {});
 
 /// Throws Error (bad_input) if `other`, of the same sizes, has another description: its points would differ
-/// from those that the network was trained on, lie elsewhere (require_same_axes) or
-/// at other distances in time (require_same_step), or its labels would mean
-/// other classes. A grid of the deck
-/// with another number of extents is another view of the same numbers and does not constrain other files.
+/// from those that the network was trained on, lie elsewhere (require_same_axes) or at
+/// other distances in time (require_same_step), others would count (require_same_masks), or its labels would
+/// mean other classes. A grid of the deck with another number of extents is another view of the same numbers
+/// and does not constrain other files.
 void require_same_meaning(const SampleMeaning& trained, const SampleStore& other);
 
 /// Makes `other`, of the same sizes, read its inputs and targets in the order of the training data, by their

@@ -14,6 +14,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/data/coordinates/level_step.hpp"
+#include "mylos/data/coordinates/sample_mask.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/files/statistics.hpp"
@@ -61,6 +62,11 @@ class SampleStore {
 
   /// Returns how far apart the levels of arrays are in time, if that is known and to be compared.
   [[nodiscard]] virtual LevelStep level_step() const { return {}; }
+
+  /// Returns which numbers of samples count, in reading order.
+  [[nodiscard]] virtual SampleMask mask() const { return {}; }
+  /// Returns the masks of arrays that have one.
+  [[nodiscard]] virtual std::vector<MaskSummary> masks() const { return {}; }
 
   /// Returns the names of the classes; empty if they are not known.
   [[nodiscard]] virtual std::vector<std::string> class_names() const { return {}; }

@@ -30,6 +30,8 @@ class DataDescription {
   [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const { return std::nullopt; }
   /// Returns the training file's description of its samples, apart from sizes; empty for tokens.
   [[nodiscard]] virtual SampleMeaning meaning() const { return {}; }
+  /// Returns which numbers of a sample for one application of the network count.
+  [[nodiscard]] virtual SampleMask mask() const { return {}; }
   /// Returns the store of arrays that a part belongs to; null if the data are no arrays as they lie in files.
   /// Its samples are those of the part train and validation together, or of the part test.
   [[nodiscard]] virtual std::shared_ptr<const ArrayStore> arrays(DataPart /*part*/) const { return nullptr; }

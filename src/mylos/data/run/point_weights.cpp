@@ -120,6 +120,40 @@ std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, 
   return weights;
 }
 
+std::shared_ptr<const PointWeights> masked_weights(std::shared_ptr<const PointWeights> weights,
+                                                   const std::vector<std::uint8_t>& mask, std::int64_t points,
+                                                   const std::vector<std::int64_t>& shape) {
+  if (mask.empty()) return weights;
+  const auto numbers = static_cast<std::int64_t>(mask.size());
+  PointWeights masked{"data.arrays.mask", shape, {}, numbers / points};
+  if (!masked.extents.empty()) masked.extents.pop_back();
+  if (weights != nullptr) {
+    if (static_cast<std::int64_t>(weights->values.size()) != points) {
+      fail_input(
+          errors::data_mismatch,
+          "data.weights: {} has the shape [{}], {} numbers, but the grid has {} points; give one number "
+          "per point",
+          weights->source, fmt::join(weights->extents, ", "), weights->values.size(), points);
+    }
+    masked.source = fmt::format("{} with data.arrays.mask", weights->source);
+    masked.extents = weights->extents;
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const float weight = weights == nullptr ? 1.0f : weights->of(i, masked.channels);
+    masked.values.push_back(mask[i] == 0 ? 0.0f : weight);
+    sum += static_cast<double>(masked.values.back());
+  }
+  if (!(sum > 0)) {
+    fail_input(errors::bad_value,
+               "{}: no number of the outputs counts; the mask and the weights have no point in common",
+               masked.source);
+  }
+  for (float& value : masked.values)
+    value = static_cast<float>(static_cast<double>(value) * static_cast<double>(numbers) / sum);
+  return std::make_shared<const PointWeights>(std::move(masked));
+}
+
 void require_agreed(const std::shared_ptr<const PointWeights>& weights, RankGroup& ranks) {
   const auto seen = values_of_ranks(ranks, digest_of(weights.get()));
   if (seen.size() < 2) return;

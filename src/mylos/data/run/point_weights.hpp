@@ -1,7 +1,9 @@
 // The weights of points in the loss, from the file of data.weights.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/options.hpp"
@@ -15,6 +17,14 @@ namespace mylos {
 /// are more than `max_points`, if one is not finite or negative, or if all are 0.
 [[nodiscard]] std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data,
                                                                      std::int64_t max_points);
+
+/// Returns the weights without the numbers that a mask of the outputs [points, channels] leaves out, of
+/// mean 1. `weights`: null if all points count alike. `shape`: of a sample, its extents and channels. Throws
+/// Error (data_mismatch) if the weights are those of another grid, and (bad_value) if no number would count.
+[[nodiscard]] std::shared_ptr<const PointWeights> masked_weights(std::shared_ptr<const PointWeights> weights,
+                                                                 const std::vector<std::uint8_t>& mask,
+                                                                 std::int64_t points,
+                                                                 const std::vector<std::int64_t>& shape);
 
 /// Throws Error (bad_input) on every rank, with the same message, if the weights differ between ranks. All
 /// ranks must call it.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <span>
+
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 
@@ -23,18 +26,23 @@ ChannelScaling scaling_of(const ColumnScaling& columns, std::int64_t column) {
   return {columns.shift[i], columns.scale[i]};
 }
 
-/// Returns that of a channel, which all points share.
+/// Returns that of a channel, which all points share, but for those that a mask [points, channels] leaves
+/// out.
 ChannelScaling shared_scaling(const ColumnScaling& columns, std::int64_t points, std::int64_t channels,
-                              std::int64_t channel) {
-  const ChannelScaling first = scaling_of(columns, channel);
-  for (std::int64_t point = 1; point < points && !columns.identity(); ++point) {
-    if (scaling_of(columns, point * channels + channel) == first) continue;
+                              std::int64_t channel, std::span<const std::uint8_t> mask) {
+  std::optional<ChannelScaling> first;
+  for (std::int64_t point = 0; point < points; ++point) {
+    const std::int64_t column = point * channels + channel;
+    if (!mask.empty() && mask[static_cast<std::size_t>(column)] == 0) continue;
+    const ChannelScaling scaling = scaling_of(columns, column);
+    if (!first) first = scaling;
+    if (scaling == *first) continue;
     fail_input(errors::keys_conflict,
                "rollout: data.normalize scales each point of channel {} differently, and an output would not "
                "have the scale of the next input; use data.normalize = \"channel\"",
                channel);
   }
-  return first;
+  return first.value_or(ChannelScaling{});
 }
 
 }  // namespace
@@ -85,9 +93,10 @@ std::vector<FeedbackScaling> feedback_scalings(const Normalizer& normalizer, con
   for (std::int64_t c = 0; c < map.input_channels(); ++c) {
     const FeedbackChannel& channel = map.inputs[static_cast<std::size_t>(c)];
     if (channel.output < 0) continue;
-    const ChannelScaling in = shared_scaling(normalizer.inputs, map.points, map.input_channels(), c);
+    const ChannelScaling in =
+        shared_scaling(normalizer.inputs, map.points, map.input_channels(), c, map.counts);
     const ChannelScaling out =
-        shared_scaling(normalizer.targets, map.points, map.output_channels, channel.output);
+        shared_scaling(normalizer.targets, map.points, map.output_channels, channel.output, {});
     const bool is_difference = channel.previous >= 0;
     const double shift = is_difference ? out.shift : out.shift - in.shift;
     scalings[static_cast<std::size_t>(c)] = {static_cast<float>(in.scale / out.scale),

@@ -158,6 +158,7 @@ class SampleData final : public RunData {
     return stores_.rollouts ? stores_.rollouts->rollout() : stores_.arrays->rollout();
   }
   [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
+  [[nodiscard]] SampleMask mask() const override { return train_.mask(); }
   std::vector<std::string> match(const SampleMeaning& trained) override {
     require_same_meaning(trained, train_);
     return match_columns(trained, train_);
@@ -222,8 +223,10 @@ class SampleData final : public RunData {
   /// Returns the bytes of a reader's copy of the normalizer.
   [[nodiscard]] std::int64_t normalizer_bytes(const DatasetShape& shape) const {
     const bool scales_targets = !has_probabilities_ && shape.task == Task::regression;
+    const bool has_mask = !train_.mask().inputs.empty();
+    const std::int64_t inputs = normalize_ == Normalize::none && !has_mask ? 0 : shape.features;
     const std::int64_t scaled =
-        normalize_ == Normalize::none ? 0 : shape.features + (scales_targets ? shape.outputs : 0);
+        inputs + (normalize_ != Normalize::none && scales_targets ? shape.outputs : 0);
     const std::int64_t in_range = grid_.empty() ? shape.features : channels();
     return 2 * (scaled + in_range) * static_cast<std::int64_t>(sizeof(double));
   }

@@ -20,7 +20,7 @@ struct ChannelMean {
   }
 };
 
-/// One channel of a field [points, channels], and the weights of its points.
+/// One channel of a field [points, channels], and the weights of its points or of all its numbers.
 struct Channel {
   std::size_t first = 0;
   std::size_t step = 1;
@@ -30,7 +30,8 @@ struct Channel {
   template <class Body>
   void for_each(std::size_t size, const Body& body) const {
     for (std::size_t i = first, point = 0; i < size; i += step, ++point) {
-      const double weight = weights.empty() ? 1.0 : static_cast<double>(weights[point]);
+      const double weight =
+          weights.empty() ? 1.0 : static_cast<double>(weights[weights.size() == size ? i : point]);
       if (weight > 0) body(i, weight);
     }
   }

@@ -7,8 +7,8 @@
 //   correlation   of p and t over the points of a channel (Pearson); the mean over channels
 //   energy        mean over points of the sum over channels of p^2
 //
-// Sums and means over points are weighted by the points' weights (data.weights). Values at points of weight 0
-// are of no importance, and need not be finite.
+// Sums and means over points are weighted (data.weights, data.arrays.mask). Values of weight 0 are of no
+// importance, and need not be finite.
 //
 // Channels that are 0 everywhere in truth have no nRMSE, channels that are constant in either field, but for
 // the rounding of float32, no correlation; the means leave them out. A number without any such channel is
@@ -27,7 +27,8 @@ struct FieldErrors {
   double correlation = 0;
 };
 
-/// `predicted` and `truth` are [points, channels]. `weights`: of each point; empty: all are 1.
+/// `predicted` and `truth` are [points, channels]. `weights`: of each point, or of each number; empty: all
+/// are 1.
 [[nodiscard]] FieldErrors field_errors(std::span<const float> predicted, std::span<const float> truth,
                                        std::int64_t channels, std::span<const float> weights = {});
 

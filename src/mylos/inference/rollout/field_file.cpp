@@ -19,6 +19,9 @@ constexpr std::string_view packing[] = {"scale_factor", "add_offset",  "_FillVal
                                         "valid_min",    "valid_max",   "valid_range", "_Unsigned",
                                         "dtype",        "actual_range"};
 
+/// NetCDF's NC_FILL_FLOAT: of points that a mask leaves out.
+constexpr float no_value = 9.9692099683868690e+36f;
+
 bool is_grid_axis(const std::string& axis) {
   return axis != sample_axis && axis != time_axis && axis != channel_axis;
 }
@@ -50,7 +53,7 @@ double coordinate_at(const std::vector<double>& values, std::int64_t index) {
 
 struct FieldFile::State {
   State(const std::string& path, const ArrayStore& like, const FieldFileShape& shape)
-      : shape_(shape), pending_(path), source_(hdf5::File::open(like.files().front())) {
+      : shape_(shape), pending_(path), like_(like), source_(hdf5::File::open(like.files().front())) {
     std::vector<ArrayCoordinates> arrays;
     for (const std::string& name : shape.arrays) {
       arrays.push_back(like.coordinates(0, name));
@@ -94,6 +97,8 @@ struct FieldFile::State {
     std::optional<std::size_t> member_axis;  // of the dataset
     std::optional<std::size_t> time_axis;
     std::vector<float> values;  // of a field, in the order of the dataset
+    std::int64_t channels = 1;
+    std::span<const std::uint8_t> mask = {};  // [points, channels] 0 of numbers without a value; empty: none
   };
 
   [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }
@@ -125,7 +130,9 @@ struct FieldFile::State {
       fail_input(errors::bad_names, "{}: predictions have an array {} beside {}, but there is one already",
                  source_.path(), path, array.path);
     }
-    Target target{channel, {}, {}, {}, {}, {}, {}};
+    Target target;
+    target.first_channel = channel;
+    target.mask = like_.mask_of(array.path);
     std::vector<std::int64_t> dims;
     std::vector<std::string> scales;
     const auto add_axis = [&](std::int64_t extent, std::int64_t of_field, std::int64_t stride) {
@@ -157,8 +164,11 @@ struct FieldFile::State {
     std::int64_t numbers = 1;
     for (const hdf5::AxisRange& range : target.box) numbers *= range.count;
     target.values.resize(static_cast<std::size_t>(numbers));
-    target.dataset = file_->create_dataset(path, type_of_output(array.facts.type), dims);
+    target.channels = channels;
+    const DType type = type_of_output(array.facts.type);
+    target.dataset = file_->create_dataset(path, type, dims);
     hdf5::copy_attributes(source_, array.path, *file_, path, packing);
+    if (!target.mask.empty()) hdf5::write_number_attribute(*file_, path, "_FillValue", no_value, type);
     if (part.coverage) hdf5::write_number_attribute(*file_, path, "coverage", *part.coverage);
     hdf5::attach_scales(*file_, path, scales);
     targets_.push_back(std::move(target));
@@ -187,11 +197,16 @@ struct FieldFile::State {
   }
 
   /// Puts the array's part of a field into the order of the dataset.
-  static void gather(Target& target, std::span<const float> field) {
+  void gather(Target& target, std::span<const float> field) const {
     std::vector<std::int64_t> index(target.box.size());
     std::int64_t from = target.first_channel;
+    const auto has_value = [&](std::int64_t number) {
+      if (target.mask.empty()) return true;
+      const std::int64_t channel = number % outputs_ - target.first_channel;
+      return target.mask[static_cast<std::size_t>(number / outputs_ * target.channels + channel)] != 0;
+    };
     for (float& value : target.values) {
-      value = field[static_cast<std::size_t>(from)];
+      value = has_value(from) ? field[static_cast<std::size_t>(from)] : no_value;
       for (std::size_t axis = target.box.size(); axis-- > 0;) {
         from += target.strides[axis];
         if (++index[axis] < target.box[axis].count) break;
@@ -203,6 +218,7 @@ struct FieldFile::State {
 
   FieldFileShape shape_;
   PendingFile pending_;
+  const ArrayStore& like_;
   hdf5::File source_;
   std::optional<hdf5::File> file_;
   std::int64_t outputs_ = 0;                                     // of a point

@@ -3,7 +3,8 @@
 // The file has the arrays that the network predicts, at their paths in the data, with the same order of axes,
 // the same attributes and the same coordinates (as dimension scales, so that NetCDF-4's readers find them).
 // Numbers are float64 where the data are, else float32: integers that the data scale are not packed again,
-// and the attributes that say how they are packed or filled are left out. Axes of the grid have the extents
+// and the attributes that say how they are packed or filled are left out. Numbers that a mask leaves out are
+// _FillValue. Axes of the grid have the extents
 // of the deck's slices. The time axis has the levels that are written; their times are those of the data,
 // which are continued at the distance of its last two levels.
 #pragma once
@@ -38,9 +39,9 @@ struct FieldFileShape {
 class FieldFile {
  public:
   /// Creates the temporary file of `path`, with room on the disk for all levels. `like`: a store of the data,
-  /// whose first file gives the layout. Arrays without an axis "sample" get an axis "member" in front where
-  /// there are several members. Throws Error: bad_input where a part has the name of another array, failed
-  /// where the disk has no room.
+  /// whose first file gives the layout; it must outlive the object. Arrays without an axis "sample" get an
+  /// axis "member" in front where there are several members. Throws Error: bad_input where a part has the
+  /// name of another array, failed where the disk has no room.
   FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape);
   ~FieldFile();
   FieldFile(const FieldFile&) = delete;

@@ -16,17 +16,20 @@ struct LevelLayout {
   std::vector<std::int64_t> extents;  // of the grid; empty: one point
   std::int64_t history = 1;
   std::int64_t ahead = 1;
-  std::int64_t channels = 0;        // of a level
-  std::int64_t constants = 0;       // of a point
-  std::vector<std::int64_t> state;  // the channel of a level that each output sets
-  bool adds_newest = false;         // outputs are differences
-  bool points_are_samples = false;  // a sample of the network is one point
+  std::int64_t channels = 0;                  // of a level
+  std::int64_t constants = 0;                 // of a point
+  std::vector<std::int64_t> state;            // the channel of a level that each output sets
+  std::vector<std::uint8_t> state_mask = {};  // [points, state] 0 of numbers that stay 0; empty: none
+  bool adds_newest = false;                   // outputs are differences
+  bool points_are_samples = false;            // a sample of the network is one point
 
   [[nodiscard]] std::int64_t points() const {
     std::int64_t points = 1;
     for (const std::int64_t extent : extents) points *= extent;
     return points;
   }
+  /// Returns whether number `i` of a state stands for something.
+  [[nodiscard]] bool counts(std::size_t i) const { return state_mask.empty() || state_mask[i] != 0; }
   [[nodiscard]] std::int64_t inputs() const { return history * channels + constants; }
   [[nodiscard]] std::int64_t outputs() const { return static_cast<std::int64_t>(state.size()); }
   [[nodiscard]] bool has_forcings() const { return outputs() < channels; }

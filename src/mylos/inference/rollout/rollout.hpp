@@ -55,7 +55,7 @@ struct RolloutRequest {
   std::int64_t steps = 1;
   std::int64_t members_at_once = 1;  // of a rank
   bool has_spectrum = false;
-  std::span<const float> weights = {};  // of the points, in the measures; empty: all are 1
+  std::span<const float> weights = {};  // of points or numbers, in the measures; empty: all are 1
   /// Rank 0 receives the state [points, outputs] of a member after `step` (0: what it begins with), in any
   /// order of members, and in the order of steps for each.
   std::function<void(std::int64_t member, std::int64_t step, std::span<const float> state)> take = {};

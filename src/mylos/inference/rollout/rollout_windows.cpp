@@ -60,8 +60,13 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
       float* next = inputs + older;
       std::copy_n(reads ? level_.data() + point * width : newest.data(), layout_.channels, next);
       const float* values = outputs.data() + static_cast<std::size_t>(member * points_ + point) * state;
+      const std::size_t first = static_cast<std::size_t>(point) * state;
       for (std::size_t i = 0; i < state; ++i) {
         const auto channel = static_cast<std::size_t>(layout_.state[i]);
+        if (!layout_.counts(first + i)) {
+          next[channel] = 0;
+          continue;
+        }
         next[channel] = layout_.adds_newest ? newest[channel] + values[i] : values[i];
       }
     }

@@ -30,7 +30,8 @@ ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inpu
   if (options.gaps == TimeGaps::error) options.gaps = TimeGaps::split;  // see StoredLevels::follow()
   const auto used = [&](const ArrayAxes& axes) {
     return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
-           std::ranges::find(options.constants, axes.array) != options.constants.end();
+           std::ranges::find(options.constants, axes.array) != options.constants.end() ||
+           options.is_mask(axes.array);
   };
   std::erase_if(options.axes_of, [&](const ArrayAxes& axes) { return !used(axes); });
   return options;
@@ -134,6 +135,11 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
                "the network's outputs cannot be fed back: {} of data.arrays.targets {} not among its inputs",
                missing, missing.find(',') == std::string::npos ? "is" : "are");
   }
+  const std::vector<std::uint8_t> mask = levels.mask().inputs;  // of a level with its constants
+  for (std::size_t point = 0; !mask.empty() && point < static_cast<std::size_t>(layout.points()); ++point)
+    for (const std::int64_t channel : layout.state)
+      layout.state_mask.push_back(mask[point * static_cast<std::size_t>(layout.channels + layout.constants) +
+                                       static_cast<std::size_t>(channel)]);
   return layout;
 }
 

@@ -20,8 +20,10 @@ constexpr const char* model_group = "/model";
 constexpr const char* average_group = "/average";
 constexpr const char* range_group = "/input_range";
 constexpr const char* weights_path = "/loss/weights";
+constexpr const char* number_weights_path = "/loss/weights_of_numbers";
 constexpr const char* grid_path = "/samples/grid";
 constexpr const char* axes_path = "/samples/axes";
+constexpr const char* masks_path = "/samples/masks";
 constexpr const char* level_step_path = "/samples/level_step";
 
 constexpr std::pair<const char*, std::vector<std::string> SampleMeaning::*> names_by_path[] = {
@@ -194,6 +196,7 @@ void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
   if (!grid.empty()) state.add_text(grid_path, fmt::format("{}", fmt::join(grid, " ")));
   if (!meaning.axes.empty()) state.add_text(axes_path, text_of_axes(meaning.axes));
   if (meaning.level_step.is_known()) state.add_text(level_step_path, text_of_step(meaning.level_step));
+  if (!meaning.masks.empty()) state.add_text(masks_path, text_of_masks(meaning.masks));
   for (const auto& [path, names] : names_by_path)
     if (!(meaning.*names).empty()) state.add_text(path, text_of_names(meaning.*names));
 }
@@ -206,21 +209,32 @@ SampleMeaning stored_samples(const CheckpointReader& reader) {
     meaning.level_step =
         step_of_text(reader.text(level_step_path), fmt::format("{}: {}", reader.path(), level_step_path));
   }
+  if (reader.exists(masks_path))
+    meaning.masks = masks_of_text(reader.text(masks_path), fmt::format("{}: {}", reader.path(), masks_path));
   for (const auto& [path, names] : names_by_path)
     if (reader.exists(path)) meaning.*names = names_of_text(reader.text(path));
   return meaning;
 }
 
 void add_point_weights(CheckpointState& state, PointWeights& weights) {
-  if (!weights.values.empty()) state.add_host(weights_path, weights.values.data(), weights.extents);
+  if (weights.values.empty()) return;
+  std::vector<std::int64_t> dims = weights.extents;
+  if (weights.channels > 1) dims.push_back(weights.channels);
+  state.add_host(weights.channels > 1 ? number_weights_path : weights_path, weights.values.data(), dims);
 }
 
 std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader& reader) {
-  if (!reader.exists(weights_path)) return nullptr;
+  const bool are_of_numbers = reader.exists(number_weights_path);
+  const char* const path = are_of_numbers ? number_weights_path : weights_path;
+  if (!are_of_numbers && !reader.exists(path)) return nullptr;
   auto weights = std::make_shared<PointWeights>(
-      PointWeights{fmt::format("{}: {}", reader.path(), weights_path), reader.dims(weights_path), {}});
+      PointWeights{fmt::format("{}: {}", reader.path(), path), reader.dims(path), {}});
   std::int64_t count = 1;
-  for (const std::int64_t extent : weights->extents) count = checked_product(count, extent, weights_path);
+  for (const std::int64_t extent : weights->extents) count = checked_product(count, extent, path);
+  if (are_of_numbers && !weights->extents.empty()) {
+    weights->channels = weights->extents.back();
+    weights->extents.pop_back();
+  }
   weights->values.resize(static_cast<std::size_t>(count));
   CheckpointState state;
   add_point_weights(state, *weights);

@@ -7,9 +7,10 @@
 //   /data/normalization/{inputs,targets}/{shift,scale}
 //   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
 //   /vocabulary/{kind,size,characters}   what tokens stand for
-//   /samples/{grid,axes,level_step,class_names,input_names,target_names}   what samples are, where the
-//   training data say it /loss/weights                        the weight of each point of a field, of mean 1,
-//   if they differ
+//   /samples/{grid,axes,level_step,masks,class_names,input_names,target_names}
+//                                        what samples are, where the training data say it
+//   /loss/weights                        the weight of each point of a field, of mean 1, if they differ
+//   /loss/weights_of_numbers             likewise of each number of the outputs
 #pragma once
 
 #include <functional>

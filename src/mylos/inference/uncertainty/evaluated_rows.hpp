@@ -19,9 +19,9 @@ struct TargetShape {
   std::shared_ptr<const PointWeights> weights = {};  // of the points in the loss; null: all are 1
 
   [[nodiscard]] std::int64_t row() const { return points * channels; }
-  /// Returns whether value `i` of a row counts: points of weight 0 are not learned.
+  /// Returns whether value `i` of a row counts: what has the weight 0 is not learned.
   [[nodiscard]] bool counts(std::size_t i) const {
-    return weights == nullptr || weights->values[i / static_cast<std::size_t>(channels)] > 0;
+    return weights == nullptr || weights->of(i, channels) > 0;
   }
 };
 [[nodiscard]] TargetShape target_shape(const Chain& chain);

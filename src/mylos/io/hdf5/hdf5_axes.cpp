@@ -153,11 +153,12 @@ void copy_attributes(const File& from, const std::string& path, File& to, const 
     if (is_copied(name, except)) copy_attribute(source, name, target);
 }
 
-void write_number_attribute(File& file, const std::string& path, const char* name, double value) {
+void write_number_attribute(File& file, const std::string& path, const char* name, double value, DType type) {
   const LibraryScope scope;
   const Handle object = open_object(file.state(), path);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  write_new(file, path, object.id(), name, H5T_IEEE_F64LE, space.id(), H5T_NATIVE_DOUBLE, &value);
+  write_new(file, path, object.id(), name, type == DType::fp32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, space.id(),
+            H5T_NATIVE_DOUBLE, &value);
 }
 
 }  // namespace mylos::hdf5

@@ -22,7 +22,8 @@ void attach_scales(File& file, const std::string& array, std::span<const std::st
 void copy_attributes(const File& from, const std::string& path, File& to, const std::string& to_path,
                      std::span<const std::string_view> except = {});
 
-/// Writes a real number as a new attribute of a group or dataset.
-void write_number_attribute(File& file, const std::string& path, const char* name, double value);
+/// Writes a real number as a new attribute of a group or dataset, of type fp32 or fp64.
+void write_number_attribute(File& file, const std::string& path, const char* name, double value,
+                            DType type = DType::fp64);
 
 }  // namespace mylos::hdf5

@@ -16,6 +16,7 @@
 
 #include "mylos/kernels/derivative.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
+#include "mylos/kernels/pointwise/field_weights.hpp"
 
 namespace mylos {
 
@@ -24,10 +25,10 @@ inline constexpr std::int64_t one_sided_points = 4;
 
 /// One axis of a grid.
 struct DerivativeAxis {
-  std::int64_t extent = 1;         // n
-  std::int64_t stride = 1;         // points from one point to the next
-  const float* weights = nullptr;  // [points] of the squared derivatives; null: 1
-  const float* table = nullptr;    // [2 n - 1] spectral: c[(k - (n - 1)) mod n] at k
+  std::int64_t extent = 1;       // n
+  std::int64_t stride = 1;       // points from one point to the next
+  FieldWeights weights = {};     // of the squared derivatives
+  const float* table = nullptr;  // [2 n - 1] spectral: c[(k - (n - 1)) mod n] at k
 };
 
 struct FieldDerivatives {

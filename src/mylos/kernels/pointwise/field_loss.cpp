@@ -17,17 +17,18 @@ ChannelGroups groups_of(const FieldPoints& field, bool per_channel) {
   return per_channel ? ChannelGroups{field.channels, 1} : ChannelGroups{1, field.channels};
 }
 
-/// Returns the sum over the points of w times the sum of term(i) over the numbers i of the channels [first,
-/// first + width) at the point.
+/// Returns the weighted sum of term(i) over the numbers i of the channels [first, first + width) of all
+/// points.
 template <class Term>
 KOKKOS_FORCEINLINE_FUNCTION double weighted_sum(const Row& row, const FieldPoints& field, std::int64_t first,
                                                 std::int64_t width, const Term& term) {
-  const float* const weights = field.weights;
+  const FieldWeights weights = field.weights;
   const std::int64_t channels = field.channels;
   return row.sum(field.points, [=](std::int64_t point) {
     double sum = 0;
-    for (std::int64_t i = point * channels + first; i < point * channels + first + width; ++i) sum += term(i);
-    return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+    for (std::int64_t i = point * channels + first; i < point * channels + first + width; ++i)
+      sum += weighted(weights.number(i), term(i));
+    return weighted(weights.point(point), sum);
   });
 }
 
@@ -36,7 +37,7 @@ void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& fi
                    const Loss& loss) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* weights = field.weights;
+  const FieldWeights weights = field.weights;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -48,8 +49,8 @@ void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& fi
         const double sum = row.sum(points, [=](std::int64_t point) {
           double total = 0;
           for (std::int64_t c = point * channels; c < (point + 1) * channels; ++c)
-            total += static_cast<double>(of.value(to_float(p[c]), t[c]));
-          return static_cast<double>(weights[point]) * total;
+            total += weighted(weights.number(c), static_cast<double>(of.value(to_float(p[c]), t[c])));
+          return weighted(weights.point(point), total);
         });
         const double inverse_columns = 1.0 / static_cast<double>(columns);
         if (d_predictions != nullptr) {
@@ -57,9 +58,9 @@ void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& fi
           const float factor =
               *arrays.loss_scale * arrays.inverse_count * static_cast<float>(inverse_columns);
           row.for_each(points, [=](std::int64_t point) {
-            const float of_point = factor * weights[point];
+            const float of_point = factor * weights.point(point);
             for (std::int64_t c = point * channels; c < (point + 1) * channels; ++c)
-              d[c] = from_float<T>(of_point * of.slope(to_float(p[c]), t[c]));
+              d[c] = from_float<T>(weighted(of_point * weights.number(c), of.slope(to_float(p[c]), t[c])));
           });
         }
         float* const mean = arrays.row_loss + index;
@@ -79,7 +80,7 @@ void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups 
                  const LossArrays& arrays) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* weights = field.weights;
+  const FieldWeights weights = field.weights;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -105,9 +106,9 @@ void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups 
             const auto inverse_error = static_cast<float>(error == 0 ? 0.0 : 1.0 / error);
             const float factor = *arrays.loss_scale * arrays.inverse_count * static_cast<float>(share);
             row.for_each(points, [=](std::int64_t point) {
-              const float of_point = weights == nullptr ? inverse_error : inverse_error * weights[point];
+              const float of_point = inverse_error * weights.point(point);
               for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
-                d[c] = from_float<T>(factor * ((to_float(p[c]) - t[c]) * of_point));
+                d[c] = from_float<T>(factor * weighted(of_point * weights.number(c), to_float(p[c]) - t[c]));
             });
           }
           total += error * share;
@@ -129,7 +130,7 @@ struct Slopes {
 
   int axes;
   AxisSlope<D> axis[FieldDerivatives::max_axes];
-  const float* weights[FieldDerivatives::max_axes] = {};
+  FieldWeights weights[FieldDerivatives::max_axes] = {};
 };
 
 template <class T, Derivative D>
@@ -137,7 +138,7 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
                  ChannelGroups groups, const LossArrays& arrays, float* workspace) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* weights = field.weights;
+  const FieldWeights weights = field.weights;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -162,27 +163,28 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
           });
           for (int a = 0; a < slopes.axes; ++a) {
             const AxisSlope<D> axis = slopes.axis[a];
-            const float* const of_axis = slopes.weights[a];
-            float* const weighted = errors + (1 + a) * columns;
+            const FieldWeights of_axis = slopes.weights[a];
+            float* const weighted_slopes = errors + (1 + a) * columns;
             error += row.sum(points, [=](std::int64_t point) {
-              const float weight = of_axis == nullptr ? 1.0f : of_axis[point];
+              const float weight = of_axis.point(point);
               double sum = 0;
               for (std::int64_t k = first; k < last; ++k) {
                 const float slope =
                     axis.of([=](std::int64_t at) { return errors[at * channels + k]; }, point);
-                weighted[point * channels + k] = weight * slope;
-                sum += static_cast<double>(slope) * static_cast<double>(slope);
+                const float own = of_axis.number(point * channels + k);
+                weighted_slopes[point * channels + k] = weighted(weight * own, slope);
+                sum += weighted(own, static_cast<double>(slope) * static_cast<double>(slope));
               }
-              return static_cast<double>(weight) * sum;
+              return weighted(weight, sum);
             });
             norm += row.sum(points, [=](std::int64_t point) {
-              const float weight = of_axis == nullptr ? 1.0f : of_axis[point];
               double sum = 0;
               for (std::int64_t k = first; k < last; ++k) {
                 const float slope = axis.of([=](std::int64_t at) { return t[at * channels + k]; }, point);
-                sum += static_cast<double>(slope) * static_cast<double>(slope);
+                sum += weighted(of_axis.number(point * channels + k),
+                                static_cast<double>(slope) * static_cast<double>(slope));
               }
-              return static_cast<double>(weight) * sum;
+              return weighted(of_axis.point(point), sum);
             });
           }
           const double size = Kokkos::sqrt(error);
@@ -194,15 +196,15 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
             const float factor = *arrays.loss_scale * arrays.inverse_count * static_cast<float>(share);
             const Slopes<D> of = slopes;
             row.for_each(points, [=](std::int64_t point) {
-              const float weight = weights == nullptr ? 1.0f : weights[point];
               for (std::int64_t k = first; k < last; ++k) {
-                float sum = weight * errors[point * channels + k];
+                const std::int64_t number = point * channels + k;
+                float sum = weighted(weights.point(point) * weights.number(number), errors[number]);
                 for (int a = 0; a < of.axes; ++a) {
-                  const float* const weighted = errors + (1 + a) * columns;
-                  sum += of.axis[a].transposed([=](std::int64_t at) { return weighted[at * channels + k]; },
-                                               point);
+                  const float* const slopes_of_axis = errors + (1 + a) * columns;
+                  sum += of.axis[a].transposed(
+                      [=](std::int64_t at) { return slopes_of_axis[at * channels + k]; }, point);
                 }
-                d[point * channels + k] = from_float<T>(factor * (sum * inverse_size));
+                d[number] = from_float<T>(factor * (sum * inverse_size));
               }
             });
           }

@@ -14,11 +14,11 @@
 
 namespace mylos {
 
-/// The points of a sample. `weights`: [points] w >= 0 of mean 1, in device memory; null: all are 1.
+/// The points of a sample, with weights w >= 0 of mean 1.
 struct FieldPoints {
   std::int64_t points = 1;
   std::int64_t channels = 1;
-  const float* weights = nullptr;
+  FieldWeights weights = {};
 };
 
 /// Compute the mean over points and channels of w (p - t)^2, of w |p - t|, and of w times Huber's loss.

@@ -32,7 +32,7 @@ template <class T>
 void likelihood_of(const Execution& exec, const FieldPoints& field, const LossArrays& arrays) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* weights = field.weights;
+  const FieldWeights weights = field.weights;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -43,18 +43,18 @@ void likelihood_of(const Execution& exec, const FieldPoints& field, const LossAr
         const float* t = arrays.targets + index * columns;
         const auto value = [=](std::int64_t point, std::int64_t c) {
           const T* const mean = p + point * 2 * channels + c;
-          return static_cast<double>(
-              likelihood(to_float(mean[0]), to_float(mean[channels]), t[point * channels + c]).value);
+          const std::int64_t number = point * channels + c;
+          const Likelihood of = likelihood(to_float(mean[0]), to_float(mean[channels]), t[number]);
+          return weighted(weights.number(number), static_cast<double>(of.value));
         };
         double sum = 0;
         if (points == 1) {
-          sum = row.sum(channels, [=](std::int64_t c) { return value(0, c); });
-          if (weights != nullptr) sum *= static_cast<double>(weights[0]);
+          sum = weighted(weights.point(0), row.sum(channels, [=](std::int64_t c) { return value(0, c); }));
         } else {
           sum = row.sum(points, [=](std::int64_t point) {
             double total = 0;
             for (std::int64_t c = 0; c < channels; ++c) total += value(point, c);
-            return weights == nullptr ? total : static_cast<double>(weights[point]) * total;
+            return weighted(weights.point(point), total);
           });
         }
         const double inverse_columns = 1.0 / static_cast<double>(columns);
@@ -66,9 +66,9 @@ void likelihood_of(const Execution& exec, const FieldPoints& field, const LossAr
             const std::int64_t mean = point * 2 * channels + c;
             const Likelihood of =
                 likelihood(to_float(p[mean]), to_float(p[mean + channels]), t[point * channels + c]);
-            const float of_point = weights == nullptr ? factor : factor * weights[point];
-            d[mean] = from_float<T>(of_point * of.of_mean);
-            d[mean + channels] = from_float<T>(of_point * of.of_log_variance);
+            const float weight = factor * weights.point(point) * weights.number(point * channels + c);
+            d[mean] = from_float<T>(weighted(weight, of.of_mean));
+            d[mean + channels] = from_float<T>(weighted(weight, of.of_log_variance));
           };
           if (points == 1) {
             row.for_each(channels, [=](std::int64_t c) { write(0, c); });

@@ -15,7 +15,7 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
     fail_input(errors::keys_conflict,
                "{} of a network whose outputs lie on a grid, and the outputs are a vector of {} numbers; {}",
                traits.has_derivatives ? "model.loss = \"relative_h1\" is a loss"
-               : model.point_weights  ? "data.weights has the weights of points"
+               : model.point_weights  ? "data.weights and data.arrays.mask are of points"
                                       : "model.loss_per = \"channel\" is a norm",
                signature().outputs,
                traits.has_derivatives ? "use \"relative_l2\", or a last layer on the grid"

@@ -23,10 +23,13 @@ std::vector<std::int64_t> without_ones(std::span<const std::int64_t> extents) {
 void require_shape(const PointWeights& weights, const GridShape& grid, std::size_t axes) {
   const std::span<const std::int64_t> extents = std::span(grid.extent).last(axes);
   const auto count = static_cast<std::int64_t>(weights.values.size());
-  if (count == grid.points() && without_ones(weights.extents) == without_ones(extents)) return;
+  const bool has_channels = weights.channels == 1 || weights.channels == grid.channels;
+  if (has_channels && count == grid.points() * weights.channels &&
+      without_ones(weights.extents) == without_ones(extents))
+    return;
   fail_input(errors::data_mismatch,
-             "data.weights: {} has the shape [{}], but the network's outputs lie on [{}] points; give one "
-             "number per point",
+             "{} has the shape [{}], but the network's outputs lie on [{}] points; one number per point is "
+             "expected",
              weights.source, fmt::join(weights.extents, ", "), fmt::join(extents, ", "));
 }
 
@@ -47,7 +50,8 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
     : grid_(field.grid),
       derivative_(field.derivative),
       per_channel_(field.per == LossPer::channel),
-      has_weights_(field.weights != nullptr) {
+      has_weights_(field.weights != nullptr),
+      are_of_numbers_(has_weights_ && field.weights->channels > 1) {
   if (has_weights_) {
     require_shape(*field.weights, grid_, field.axes);
     constants_ = field.weights->values;
@@ -80,23 +84,26 @@ void FieldNorm::add_axes(std::size_t axes) {
 }
 
 void FieldNorm::add_slope_weights() {
-  const std::int64_t points = grid_.points();
-  constants_.reserve(static_cast<std::size_t>(points * (1 + axes_)));
-  const auto counts = [this](std::int64_t point) { return constants_[static_cast<std::size_t>(point)] > 0; };
+  const std::int64_t channels = are_of_numbers_ ? grid_.channels : 1;
+  const std::int64_t numbers = grid_.points() * channels;
+  constants_.reserve(static_cast<std::size_t>(numbers * (1 + axes_)));
+  const auto counts = [this](std::int64_t at) { return constants_[static_cast<std::size_t>(at)] > 0; };
   for (int a = 0; a < axes_; ++a) {
     Axis& axis = axis_[a];
     axis.weights = constants_.size();
     const std::int64_t n = axis.extent;
-    for (std::int64_t point = 0; point < points; ++point) {
-      const std::int64_t i = point / axis.stride % n;
-      const auto at = [&](std::int64_t index) { return counts(point + (index - i) * axis.stride); };
+    for (std::int64_t number = 0; number < numbers; ++number) {
+      const std::int64_t i = number / channels / axis.stride % n;
+      const auto at = [&](std::int64_t index) {
+        return counts(number + (index - i) * axis.stride * channels);
+      };
       bool is_known = true;
       if (derivative_ == Derivative::one_sided && (i == 0 || i == n - 1)) {
         for (std::int64_t k = 0; k < one_sided_points; ++k) is_known = is_known && at(i == 0 ? k : n - 1 - k);
       } else if (derivative_ != Derivative::spectral) {
         is_known = at((i + 1) % n) && at((i + n - 1) % n);
       }
-      constants_.push_back(is_known ? constants_[static_cast<std::size_t>(point)] : 0.0f);
+      constants_.push_back(is_known ? constants_[static_cast<std::size_t>(number)] : 0.0f);
     }
   }
 }
@@ -122,8 +129,14 @@ double FieldNorm::flops_of_derivatives() const {
   return flops;
 }
 
+FieldWeights FieldNorm::weights_at(const float* constants, std::size_t offset) const {
+  if (!has_weights_) return {};
+  const float* const weights = constants + offset;
+  return are_of_numbers_ ? FieldWeights{.of_numbers = weights} : FieldWeights{.of_points = weights};
+}
+
 FieldPoints FieldNorm::points(const float* constants) const {
-  return {grid_.points(), grid_.channels, has_weights_ ? constants : nullptr};
+  return {grid_.points(), grid_.channels, weights_at(constants, 0)};
 }
 
 FieldDerivatives FieldNorm::derivatives(const float* constants) const {
@@ -131,7 +144,7 @@ FieldDerivatives FieldNorm::derivatives(const float* constants) const {
   for (int a = 0; a < axes_; ++a) {
     result.axis[a] = {.extent = axis_[a].extent,
                       .stride = axis_[a].stride,
-                      .weights = has_weights_ ? constants + axis_[a].weights : nullptr,
+                      .weights = weights_at(constants, axis_[a].weights),
                       .table = derivative_ == Derivative::spectral ? constants + axis_[a].table : nullptr};
   }
   return result;

@@ -1,7 +1,7 @@
-// FieldNorm: what the losses of fields read besides predictions and targets: the weights of points, and for
-// relative_h1 the derivatives along the axes.
+// FieldNorm: what the losses of fields read besides predictions and targets: the weights of points or of
+// numbers, and for relative_h1 the derivatives along the axes.
 //
-// With weights a derivative counts where its point does, if no point that it reads has the weight 0: values
+// With weights a derivative counts where its point does, if no number that it reads has the weight 0: values
 // outside a mask do not enter the loss. A spectral derivative reads all points, so that its weights must all
 // be above 0.
 #pragma once
@@ -48,6 +48,8 @@ class FieldNorm {
     std::size_t table = 0;
   };
 
+  /// Returns the weights that begin at an offset among the constants.
+  [[nodiscard]] FieldWeights weights_at(const float* constants, std::size_t offset) const;
   void add_axes(std::size_t axes);
   void add_slope_weights();
   void add_tables();
@@ -56,7 +58,8 @@ class FieldNorm {
   Derivative derivative_;
   bool per_channel_;
   bool has_weights_;
-  int axes_ = 0;  // with derivatives
+  bool are_of_numbers_;  // not of points
+  int axes_ = 0;         // with derivatives
   Axis axis_[FieldDerivatives::max_axes] = {};
   std::vector<float> constants_;
 };

@@ -4,8 +4,9 @@
 //
 //   next[c] = previous[p(c)] + scale(c) · output[o(c)] + offset(c) + rows[r(c)]
 //
-// with the terms that FeedbackMap sets. The previous input is the block's skip. Backward also computes the
-// loss of the output, once per micro-batch however often forward runs:
+// with the terms that FeedbackMap sets, and 0 for the numbers that it leaves out. The previous input is the
+// block's skip. Backward also computes the loss of the output, once per micro-batch however often forward
+// runs:
 //
 //   d_output = weight · d loss / d output + scale · d_next,   d_previous = d_next of its readers
 //

@@ -21,10 +21,12 @@ KOKKOS_INLINE_FUNCTION float normal_number(const RandomStream& stream, std::uint
 }
 
 template <class X>
-void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackEntry* entries,
+void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
               const ConstTensor& rows, const InputNoise& noise, const Tensor& input) {
   const X* from = rows.as<X>();
   X* to = input.as<X>();
+  const FeedbackEntry* const entries = tables.inputs;
+  const std::uint8_t* const counts = tables.counts;
   const Divisor by_channels(shape.inputs);
   const std::int64_t channels = shape.inputs;
   const std::int64_t row_channels = shape.rows;
@@ -37,7 +39,8 @@ void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackE
           const std::int64_t point = by_channels.quotient(i);
           const std::int64_t channel = i - point * channels;
           float value = to_float(from[(row * points + point) * row_channels + channel]);
-          const float deviation = own.is_used ? entries[channel].noise : 0.0f;
+          const bool is_noisy = own.is_used && (counts == nullptr || counts[i] != 0);
+          const float deviation = is_noisy ? entries[channel].noise : 0.0f;
           if (deviation != 0) {
             const std::uint64_t sample = own.first_sample + static_cast<std::uint64_t>(row);
             value += deviation * normal_number(own.stream, *own.step, sample, i);
@@ -48,9 +51,11 @@ void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackE
 }
 
 template <class X, class Y>
-void next_of(const Execution& exec, const FeedbackShape& shape, const FeedbackEntry* entries,
+void next_of(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
              std::int64_t copy, const X* previous, const Y* output, const X* rows, const Tensor& next) {
   X* to = next.as<X>();
+  const FeedbackEntry* const entries = tables.inputs;
+  const std::uint8_t* const counts = tables.counts;
   const Divisor by_channels(shape.inputs);
   const std::int64_t channels = shape.inputs;
   const std::int64_t outputs = shape.outputs;
@@ -69,15 +74,18 @@ void next_of(const Execution& exec, const FeedbackShape& shape, const FeedbackEn
             value += entry.scale * to_float(output[place * outputs + entry.output]) + entry.offset;
           if (entry.row >= 0)
             value += to_float(rows[place * row_channels + entry.row + copy * entry.row_step]);
+          if (counts != nullptr && counts[i] == 0) value = 0;
           to[row * points * channels + i] = from_float<X>(value);
         }
       });
 }
 
 template <class X, class Y>
-void output_gradient_of(const Execution& exec, const FeedbackShape& shape, const OutputReader* readers,
+void output_gradient_of(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
                         const X* d_next, const Tensor& d_output, bool adds) {
   Y* to = d_output.as<Y>();
+  const OutputReader* const readers = tables.outputs;
+  const std::uint8_t* const counts = tables.counts;
   const Divisor by_channels(shape.outputs);
   const std::int64_t channels = shape.inputs;
   const std::int64_t outputs = shape.outputs;
@@ -90,7 +98,9 @@ void output_gradient_of(const Execution& exec, const FeedbackShape& shape, const
           const OutputReader reader = readers[i - point * outputs];
           Y* const place = to + row * points * outputs + i;
           float value = adds ? to_float(*place) : 0.0f;
-          if (reader.input >= 0)
+          const bool is_read =
+              reader.input >= 0 && (counts == nullptr || counts[point * channels + reader.input] != 0);
+          if (is_read)
             value += reader.scale * to_float(d_next[(row * points + point) * channels + reader.input]);
           *place = from_float<Y>(value);
         }
@@ -98,9 +108,11 @@ void output_gradient_of(const Execution& exec, const FeedbackShape& shape, const
 }
 
 template <class X>
-void previous_gradient_of(const Execution& exec, const FeedbackShape& shape, const PreviousReaders* readers,
+void previous_gradient_of(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
                           const X* d_next, const Tensor& d_previous, bool adds) {
   X* to = d_previous.as<X>();
+  const PreviousReaders* const all_readers = tables.previous;
+  const std::uint8_t* const counts = tables.counts;
   const Divisor by_channels(shape.inputs);
   const std::int64_t channels = shape.inputs;
   const std::int64_t columns = d_previous.columns();
@@ -109,12 +121,15 @@ void previous_gradient_of(const Execution& exec, const FeedbackShape& shape, con
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
         for (std::int64_t i = first; i < first + count; ++i) {
           const std::int64_t point = by_channels.quotient(i);
-          const PreviousReaders reader = readers[i - point * channels];
+          const PreviousReaders readers = all_readers[i - point * channels];
+          const auto is_read = [=](std::int32_t reader) {
+            return reader >= 0 && (counts == nullptr || counts[point * channels + reader] != 0);
+          };
           const X* const gradients = d_next + row * columns + point * channels;
           X* const place = to + row * columns + i;
           float value = adds ? to_float(*place) : 0.0f;
-          if (reader.first >= 0) value += to_float(gradients[reader.first]);
-          if (reader.second >= 0) value += to_float(gradients[reader.second]);
+          if (is_read(readers.first)) value += to_float(gradients[readers.first]);
+          if (is_read(readers.second)) value += to_float(gradients[readers.second]);
           *place = from_float<X>(value);
         }
       });
@@ -124,8 +139,7 @@ void previous_gradient_of(const Execution& exec, const FeedbackShape& shape, con
 
 void first_input(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
                  const ConstTensor& rows, const InputNoise& noise, const Tensor& input) {
-  dispatch(input.type(),
-           [&]<class X>(TypeTag<X>) { first_of<X>(exec, shape, tables.inputs, rows, noise, input); });
+  dispatch(input.type(), [&]<class X>(TypeTag<X>) { first_of<X>(exec, shape, tables, rows, noise, input); });
 }
 
 void next_input(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
@@ -133,8 +147,8 @@ void next_input(const Execution& exec, const FeedbackShape& shape, const Feedbac
                 const ConstTensor& rows, const Tensor& next) {
   dispatch(next.type(), [&]<class X>(TypeTag<X>) {
     dispatch(output.type(), [&]<class Y>(TypeTag<Y>) {
-      next_of<X, Y>(exec, shape, tables.inputs, copy, previous.empty() ? nullptr : previous.as<X>(),
-                    output.as<Y>(), rows.as<X>(), next);
+      next_of<X, Y>(exec, shape, tables, copy, previous.empty() ? nullptr : previous.as<X>(), output.as<Y>(),
+                    rows.as<X>(), next);
     });
   });
 }
@@ -143,7 +157,7 @@ void add_output_gradient(const Execution& exec, const FeedbackShape& shape, cons
                          const ConstTensor& d_next, const Tensor& d_output, bool adds) {
   dispatch(d_next.type(), [&]<class X>(TypeTag<X>) {
     dispatch(d_output.type(), [&]<class Y>(TypeTag<Y>) {
-      output_gradient_of<X, Y>(exec, shape, tables.outputs, d_next.as<X>(), d_output, adds);
+      output_gradient_of<X, Y>(exec, shape, tables, d_next.as<X>(), d_output, adds);
     });
   });
 }
@@ -151,7 +165,7 @@ void add_output_gradient(const Execution& exec, const FeedbackShape& shape, cons
 void add_previous_gradient(const Execution& exec, const FeedbackShape& shape, const FeedbackTables& tables,
                            const ConstTensor& d_next, const Tensor& d_previous, bool adds) {
   dispatch(d_next.type(), [&]<class X>(TypeTag<X>) {
-    previous_gradient_of<X>(exec, shape, tables.previous, d_next.as<X>(), d_previous, adds);
+    previous_gradient_of<X>(exec, shape, tables, d_next.as<X>(), d_previous, adds);
   });
 }
 

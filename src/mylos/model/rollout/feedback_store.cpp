@@ -38,7 +38,8 @@ FeedbackStore::Places FeedbackStore::places_of(const RolloutOptions& options, co
   Places places;
   places.outputs = table_bytes<FeedbackEntry>(map.input_channels());
   places.previous = places.outputs + table_bytes<OutputReader>(map.output_channels);
-  places.inputs = places.previous + table_bytes<PreviousReaders>(map.input_channels());
+  places.counts = places.previous + table_bytes<PreviousReaders>(map.input_channels());
+  places.inputs = places.counts + table_bytes<std::uint8_t>(static_cast<std::int64_t>(map.counts.size()));
   places.input_bytes =
       aligned_bytes(static_cast<std::size_t>(samples * chain.rows_per_sample * chain.inputs()) *
                     size_of(chain.input_type()));
@@ -90,12 +91,15 @@ void FeedbackStore::write_tables(std::span<const FeedbackScaling> scalings) {
   copy_to(arena_.data(), inputs);
   copy_to(arena_.data() + places_.outputs, outputs);
   copy_to(arena_.data() + places_.previous, previous);
+  if (!map_.counts.empty()) copy_to(arena_.data() + places_.counts, map_.counts);
 }
 
 FeedbackTables FeedbackStore::tables() const {
-  return {reinterpret_cast<const FeedbackEntry*>(arena_.data()),
-          reinterpret_cast<const OutputReader*>(arena_.data() + places_.outputs),
-          reinterpret_cast<const PreviousReaders*>(arena_.data() + places_.previous)};
+  return {
+      reinterpret_cast<const FeedbackEntry*>(arena_.data()),
+      reinterpret_cast<const OutputReader*>(arena_.data() + places_.outputs),
+      reinterpret_cast<const PreviousReaders*>(arena_.data() + places_.previous),
+      map_.counts.empty() ? nullptr : reinterpret_cast<const std::uint8_t*>(arena_.data() + places_.counts)};
 }
 
 Tensor FeedbackStore::input(std::int64_t copy, std::int64_t rows) const {

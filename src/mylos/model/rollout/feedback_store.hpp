@@ -34,6 +34,7 @@ class FeedbackStore {
   struct Places {
     std::size_t outputs = 0;
     std::size_t previous = 0;
+    std::size_t counts = 0;
     std::size_t inputs = 0;  // of the first of the `count` buffers
     std::size_t input_bytes = 0;
     std::int64_t count = 0;

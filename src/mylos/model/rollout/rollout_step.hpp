@@ -36,6 +36,7 @@ struct FeedbackTables {
   const FeedbackEntry* inputs = nullptr;      // of each input channel
   const OutputReader* outputs = nullptr;      // of each output channel
   const PreviousReaders* previous = nullptr;  // of each input channel
+  const std::uint8_t* counts = nullptr;       // [points, input channels] 0 of numbers that stay 0; null: none
 };
 
 struct RolloutStep {

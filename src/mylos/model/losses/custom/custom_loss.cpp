@@ -33,7 +33,8 @@ Error missing_custom_loss() {
 std::unique_ptr<LossHead> losses::Custom::make(const ModelOptions& model, const LossInput& input) const {
   if (model.point_weights)
     fail_input(errors::keys_conflict,
-               "data.weights has the weights of points, but model.loss = \"custom\" computes with its own");
+               "{} weighs the points, but model.loss = \"custom\" computes with weights of its own",
+               model.point_weights->source);
   return std::make_unique<LossOfProgram>(model.custom_loss, input);
 }
 

@@ -33,8 +33,7 @@ void CrpsMeasure::add(std::span<const float> means, std::span<const float> devia
     const std::size_t column = i % width;
     const double scale = scaling_.identity() ? 1.0 : scaling_.scale[column];
     double score = gaussian_crps(means[i], deviations[i], targets[i]) / scale;
-    if (weights_)
-      score *= static_cast<double>(weights_->values[column / static_cast<std::size_t>(channels_)]);
+    if (weights_) score *= static_cast<double>(weights_->of(column, channels_));
     ++scores_;
     if (std::isfinite(score)) {
       sum_.add(score);

@@ -101,12 +101,15 @@ void FieldMeasures::square_norms(const std::vector<double>& field, std::vector<d
   for (std::int64_t point = 0; point < points_.points; ++point) {
     for (std::int64_t channel = 0; channel < points_.channels; ++channel) {
       const std::size_t g = norm_.per_channel() ? static_cast<std::size_t>(channel) : 0;
-      const double value = field[static_cast<std::size_t>(point * points_.channels + channel)];
-      l2[g] += (points_.weights == nullptr ? 1.0 : points_.weights[point]) * value * value;
+      const std::int64_t number = point * points_.channels + channel;
+      const double value = field[static_cast<std::size_t>(number)];
+      const auto weight = [&](const FieldWeights& of) -> double {
+        return of.point(point) * of.number(number);
+      };
+      if (const double w = weight(points_.weights); w != 0) l2[g] += w * value * value;
       for (int a = 0; a < derivatives_.axes; ++a) {
-        const float* const weights = derivatives_.axis[a].weights;
         const double slope = derivative_at(field, a, point, channel);
-        h1[g] += (weights == nullptr ? 1.0 : weights[point]) * slope * slope;
+        if (const double w = weight(derivatives_.axis[a].weights); w != 0) h1[g] += w * slope * slope;
       }
     }
   }
