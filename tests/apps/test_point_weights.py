@@ -1,4 +1,5 @@
 """Points of weight 0 count nowhere: whatever truth or targets have there, no error, interval or metric changes by a bit.
+Weights by latitude and by variable are NumPy's.
 
 usage: test_point_weights.py MYLOS
 """
@@ -9,6 +10,8 @@ import numpy
 
 from support.cases import run_cases
 from support.decks import deck_text, layer
+from support.refusal import require_refusal
+from support.run_folders import last_checkpoint, losses_of
 
 LEVELS, GRID = 24, (5, 6)
 SEA = numpy.arange(30).reshape(GRID) % 7 != 3
@@ -72,6 +75,40 @@ def check_calibrations(command):
     assert numpy.array_equal(*quantiles), quantiles
 
 
+def check_latitudes_and_variables(command):
+    """The loss of a step that learns nothing: cosines of the latitudes of the rows, times the weights of the variables."""
+    latitudes, variables = numpy.array([-80.0, -40, 0, 40, 80]), {"/v": 3.0}
+    values = numpy.random.default_rng(7).standard_normal((2, LEVELS, *GRID))
+    with h5py.File(command.folder / "globe.h5", "w") as file:
+        file["u"], file["v"], file["lat"] = *values, latitudes
+        file["lat"].attrs["units"] = "degrees_north"
+        file["lat"].make_scale("lat")
+        for name in ("u", "v"):
+            file[name].dims[1].attach_scale(file["lat"])
+
+    def globe(weights, **arrays):
+        arrays = dict(inputs=["/u", "/v"], targets=["/u", "/v"], axes="time y x") | arrays
+        command.write("globe.toml", deck_text(
+            run=dict(name="globe", steps=1), data=dict(train="globe.h5", batch=LEVELS - 1), data__arrays=arrays, data__weights=weights,
+            model=dict(type="chain", loss="mse"), layers=[layer("conv", outputs=2)], precision=dict(compute="fp32"),
+            optimizer=dict(type="sgd", lr=1e-12)))
+        return command.run("train", "globe.toml", "run.folder=runs/globe")
+
+    result = globe(dict(latitude=True, variables=variables))
+    assert result.returncode == 0, result.stderr
+    with h5py.File(last_checkpoint(command, "runs/globe")) as file:
+        one, = file["model"].values()
+        weight, bias = one["weight"][()].astype("f8").reshape(2, 2), one["bias"][()].astype("f8")
+    weights = numpy.cos(numpy.radians(latitudes))[:, None, None] * numpy.ones((*GRID, 2)) * [1, 3]
+    levels = numpy.moveaxis(values, 0, -1)
+    squares = (levels[:-1] @ weight.T + bias - levels[1:]) ** 2
+    expected = (squares * weights).sum((1, 2, 3)).mean() / weights.sum()
+    assert numpy.isclose(losses_of(command, "runs/globe")[0], expected, rtol=1e-6)
+    require_refusal(globe(dict(latitude=True), coordinates="ignore"), "data-mismatch", "globe.h5")
+    require_refusal(globe(dict(latitude=True, file="weights.h5", array="/weight")), "keys-conflict", "globe.toml")
+    require_refusal(globe(dict(variables={"/w": 2})), "key-without-effect", "globe.toml", "/w")
+
+
 def prepare(command):
     command.write("sea.toml", DECK)
     with h5py.File(command.folder / "weights.h5", "w") as file:
@@ -82,4 +119,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_rollouts, check_metrics, check_calibrations)
+    run_cases(prepare, check_rollouts, check_metrics, check_calibrations, check_latitudes_and_variables)

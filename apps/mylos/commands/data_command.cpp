@@ -85,11 +85,29 @@ std::string files_of(const std::vector<std::string>& prepared) {
   return file_table(files);
 }
 
+/// Returns lines about coordinates, times and masks, as far as the files state them.
+std::string where_they_lie(const ArrayStore& store) {
+  std::string lines;
+  for (const GridAxis& axis : store.axes()) {
+    if (axis.values.empty()) continue;
+    lines += fmt::format("axis {}: {} points from {:.6g} to {:.6g}{}\n", printable(axis.name),
+                         axis.values.size(), axis.values.front(), axis.values.back(),
+                         axis.units.empty() ? "" : " " + printable(axis.units));
+  }
+  if (store.level_step().is_known())
+    lines += fmt::format("levels: {} apart\n", printable(text_of_step(store.level_step())));
+  for (const MaskSummary& mask : store.masks()) {
+    lines += fmt::format("mask of {}: {} of {} numbers of a level count\n", printable(mask.array),
+                         mask.counting, mask.numbers);
+  }
+  return lines;
+}
+
 std::string arrays_of(const ArrayStore& store) {
   std::vector<ArrayRow> rows;
   for (const ArrayReport& array : store.arrays()) rows.push_back(row_of(array, store.options()));
-  return fmt::format("arrays of {}:\n{}", printable(store.files().front(), longest_channel),
-                     array_table(rows));
+  return fmt::format("arrays of {}:\n{}{}", printable(store.files().front(), longest_channel),
+                     array_table(rows), where_they_lie(store));
 }
 
 std::string arrays_of(const Dataset& store) {

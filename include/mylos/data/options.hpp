@@ -81,13 +81,24 @@ struct DataFiles {
   bool operator==(const DataFiles&) const = default;
 };
 
-/// [data.weights]: the array with the weights of the grid's points in the loss.
-struct WeightOptions {
-  std::string file = {};   // HDF5 or NetCDF-4; empty: all points have the weight 1
-  std::string array = {};  // its path in the file
+/// The weight of a target's array.
+struct VariableWeight {
+  std::string array;  // its path in the files: "/sst"
+  double weight = 1;
+  bool operator==(const VariableWeight&) const = default;
+};
 
-  /// Returns whether the deck has [data.weights].
+/// [data.weights]: the weights of the grid's points and of variables in the loss.
+struct WeightOptions {
+  std::string file = {};                       // HDF5 or NetCDF-4; empty: no array has those of points
+  std::string array = {};                      // its path in the file
+  bool latitude = false;                       // points weigh by the cosine of their latitude
+  std::vector<VariableWeight> variables = {};  // others have the weight 1
+
+  /// Returns whether an array has the weights of points.
   [[nodiscard]] bool given() const { return !file.empty(); }
+  /// Returns whether the deck has [data.weights].
+  [[nodiscard]] bool any() const { return given() || latitude || !variables.empty(); }
   bool operator==(const WeightOptions&) const = default;
 };
 

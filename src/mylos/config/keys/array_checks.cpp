@@ -125,6 +125,19 @@ class ArrayChecks : DeckMistakes {
     }
   }
 
+  void weights() const {
+    for (const VariableWeight& each : weights_.variables) {
+      if (is_among(arrays_.targets, each.array)) continue;
+      fail(errors::key_without_effect, {"data.weights.variables"},
+           fmt::format("'data.weights.variables' has an entry for \"{}\", which is none of the targets",
+                       printable(each.array)));
+    }
+    if (!arrays_.points_are_samples || (!weights_.latitude && weights_.variables.empty())) return;
+    fail(errors::keys_conflict, {"data.weights", "data.arrays.points_are_samples"},
+         "'data.weights.latitude' and 'data.weights.variables' are of samples on a grid; leave them out with "
+         "'data.arrays.points_are_samples'");
+  }
+
   void slices() const {
     std::set<std::string> known;
     for (const std::string& array : all_) {
@@ -212,6 +225,7 @@ void check_arrays(const Options& options, const GivenPlaces& given, const std::s
   checks.differences();
   checks.coordinates();
   checks.masks();
+  checks.weights();
 }
 
 }  // namespace mylos

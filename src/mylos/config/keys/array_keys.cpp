@@ -1,4 +1,4 @@
-// [data.arrays], data.fill and data.statistics: arrays as they lie in files.
+// [data.arrays]: arrays as they lie in files.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -223,45 +223,6 @@ ValueType<std::vector<std::string>> arrays_type() {
       {.text = "list of paths of arrays in the files", .min = 1, .max = max_arrays, .distinct = true}));
 }
 
-void fill_fill(Key& key) {
-  const ValueType<double> number = number_type({-3.4028234663852886e38, true, 3.4028234663852886e38, true});
-  key.type = "\"error\" or " + number.text;
-  key.default_text = "\"error\"";
-  key.choices = {"error"};
-  key.read = [read = number.read](Options& options, const Value& value) -> Found {
-    const auto* word = std::get_if<std::string>(&value.held);
-    std::optional<double>& fill = options.data.arrays.fill;
-    if (word != nullptr && *word == "error") {
-      fill.reset();
-      return std::nullopt;
-    }
-    double held = 0;
-    if (Found found = read(held, value)) return found;
-    fill = held;
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    const std::optional<double>& fill = options.data.arrays.fill;
-    return fill ? Value{*fill} : Value{std::string("error")};
-  };
-}
-
-void fill_statistics(Key& key) {
-  key.takes_any_text = true;
-  key.default_text = "none";
-  key.read = [](Options& options, const Value& value) -> Found {
-    const auto* text = std::get_if<std::string>(&value.held);
-    if (text == nullptr || !is_path(*text)) return describe(value);
-    options.data.arrays.statistics = *text;
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    const std::string& file = options.data.arrays.statistics;
-    if (file.empty()) return std::nullopt;
-    return Value{file};
-  };
-}
-
 }  // namespace
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
@@ -341,11 +302,6 @@ void add_array_keys(Schema& schema) {
   keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
   keys.only_with({"targets_are"}, with_given("data.arrays.targets"));
   keys.only_with({"points_are_samples", "coordinates", "mask"}, with_axes_of_a_grid());
-}
-
-void add_keys_of_array_files(Key& fill, Key& statistics) {
-  fill_fill(fill);
-  fill_statistics(statistics);
 }
 
 }  // namespace mylos

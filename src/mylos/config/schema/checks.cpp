@@ -76,12 +76,15 @@ class Checks : DeckMistakes {
 
   void weights() const {
     const WeightOptions& weights = options_.data.weights;
-    if (!weights.given()) return;
-    if (weights.array.empty())
+    if (!weights.any()) return;
+    if (weights.given() && weights.latitude)
+      fail(errors::keys_conflict, {"data.weights.file", "data.weights.latitude"},
+           "'data.weights.file' and 'data.weights.latitude' both weigh the points; leave one of them out");
+    if (weights.given() && weights.array.empty())
       fail(errors::missing_key, {"data.weights.file"},
            "'data.weights.file' needs 'data.weights.array', the array with the weights");
     if (options_.data.augment.any())
-      fail(errors::keys_conflict, {"data.weights.file", "data.augment"},
+      fail(errors::keys_conflict, {"data.weights", "data.augment"},
            "[data.weights] and [data.augment] exclude each other: the weights of moved samples would have to "
            "move with them");
   }

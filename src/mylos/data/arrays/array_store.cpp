@@ -19,14 +19,6 @@
 #include "mylos/data/options.hpp"
 
 namespace mylos {
-namespace {
-
-/// Most bytes of a block of shuffle = "blocks": the loader holds 128 of them.
-constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
-constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
-
-}  // namespace
-
 class ArrayStore::State {
  public:
   State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, GroundTruth truth,
@@ -46,7 +38,7 @@ class ArrayStore::State {
     }
     points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
     std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
-    block = block_of(plans);
+    block = samples_of_block(plans, layout, files.open(0).arrays, points_in_window, shape);
     keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
     cache.emplace(files, std::move(plans), std::move(masks));
   }
@@ -58,51 +50,45 @@ class ArrayStore::State {
     return static_cast<std::size_t>(found - files.arrays().begin());
   }
 
-  /// Returns the number of samples of a block.
-  [[nodiscard]] std::int64_t block_of(const std::vector<SlabPlan>& plans) const {
-    // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
-    std::int64_t levels = 4 * std::max<std::int64_t>(0, layout.span - layout.every);
-    for (std::size_t i = 0; i < layout.first_constant; ++i)
-      if (!reports[i].facts.chunk.empty()) levels = std::max(levels, plans[i].levels);
-    const std::int64_t wanted = (levels + layout.every - 1) / layout.every * points_in_window;
-    const std::int64_t usual = usual_block_sample_bytes / shape.input_bytes();
-    const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.truth_bytes());
-    return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
-  }
+  /// The inputs of samples, or their targets.
+  struct Channels {
+    const std::vector<ChannelSource>& sources;
+    std::vector<std::string>& names;  // in reading order
+    ColumnOrder order = {};           // empty: as in the layout
+    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(names.size()); }
+  };
 
   /// Writes the channels of samples [first, first + count).
-  void read(const std::vector<ChannelSource>& sources, const ColumnOrder& order, std::int64_t channels,
-            std::int64_t first, std::int64_t count, float* to) {
+  void read(const Channels& of, std::int64_t first, std::int64_t count, float* to) {
     const std::lock_guard lock(mutex);
+    const std::int64_t channels = of.count();
     if (!options.points_are_samples) {
       const std::int64_t points = layout.rollout.points;
       for (std::int64_t i = 0; i < count; ++i, to += points * channels) {
-        copy_points(*cache, sources, layout, windows.position_of(first + i), 0, points, channels, to);
-        put_channels_in_order(order, points, to);
+        copy_points(*cache, of.sources, layout, windows.position_of(first + i), 0, points, channels, to);
+        put_channels_in_order(of.order, points, to);
       }
       return;
     }
     while (count > 0) {
       const std::int64_t point = first % points_in_window;
       const std::int64_t points = std::min(count, points_in_window - point);
-      copy_points(*cache, sources, layout, windows.position_of(first / points_in_window), point, points,
+      copy_points(*cache, of.sources, layout, windows.position_of(first / points_in_window), point, points,
                   channels, to);
-      put_channels_in_order(order, points, to);
+      put_channels_in_order(of.order, points, to);
       first += points;
       count -= points;
       to += points * channels;
     }
   }
 
-  /// Returns where a channel of a sample is stored.
-  std::string location_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
-                          std::int64_t channels, std::int64_t sample, std::int64_t column) {
+  std::string location_of(const Channels& of, std::int64_t sample, std::int64_t column) {
     const std::lock_guard lock(mutex);
-    std::int64_t channel = column % channels;
-    if (!order.empty()) channel = order[static_cast<std::size_t>(channel)];
-    const std::int64_t point = options.points_are_samples ? sample % points_in_window : column / channels;
+    std::int64_t channel = column % of.count();
+    if (!of.order.empty()) channel = of.order[static_cast<std::size_t>(channel)];
+    const std::int64_t point = options.points_are_samples ? sample % points_in_window : column / of.count();
     const WindowIndex::Position window = windows.position_of(sample / points_in_window);
-    const auto source = std::find_if(sources.begin(), sources.end(), [&](const ChannelSource& each) {
+    const auto source = std::ranges::find_if(of.sources, [&](const ChannelSource& each) {
       return channel >= each.first && channel < each.first + each.count;
     });
     const OpenArray& array = files.open(window.file).arrays[source->array];
@@ -123,14 +109,13 @@ class ArrayStore::State {
     return survey(alone);
   }
 
-  /// Returns the statistics of the channels that `sources` give, in reading order.
-  ColumnStatistics statistics(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
-                              Split part) {
+  /// Returns the statistics of the channels, in reading order.
+  ColumnStatistics statistics(const Channels& of, Split part) {
     const std::lock_guard lock(mutex);
     const std::int64_t first = part.first / points_in_window;
     const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
     const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
-    return statistics_of(sums, sources, order);
+    return statistics_of(sums, of.sources, of.order);
   }
 
   ArrayOptions options;
@@ -145,8 +130,8 @@ class ArrayStore::State {
   DatasetShape shape;
   std::vector<std::int64_t> grid;
   StoredCoordinates coordinates;
-  ColumnOrder input_order;  // of channels; empty: as in the layout
-  ColumnOrder target_order;
+  Channels inputs{layout.inputs, layout.input_names};
+  Channels targets{layout.targets, layout.target_names};
   std::int64_t points_in_window = 1;  // samples of a window
   std::int64_t block = 1;             // samples of a block
   std::string metadata;               // digest
@@ -222,11 +207,11 @@ LevelStep ArrayStore::level_step() const {
   return state_->coordinates.level_step;
 }
 SampleMask ArrayStore::mask() const {
-  const State& state = *state_;
-  const auto of = [&](const std::vector<ChannelSource>& sources, const ColumnOrder& order) {
-    return mask_of_channels(state.cache->masks(), sources, state.layout.rollout.points, order);
+  const auto of = [&](const State::Channels& channels) {
+    return mask_of_channels(state_->cache->masks(), channels.sources, state_->layout.rollout.points,
+                            channels.order);
   };
-  return {of(state.layout.inputs, state.input_order), of(state.layout.targets, state.target_order)};
+  return {of(state_->inputs), of(state_->targets)};
 }
 std::vector<MaskSummary> ArrayStore::masks() const {
   return summaries_of(state_->cache->masks(), state_->layout.arrays);
@@ -239,27 +224,20 @@ const std::vector<std::string>& ArrayStore::target_names() const {
 }
 
 void ArrayStore::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) {
-  apply_order(inputs, state_->input_order, state_->layout.input_names);
-  apply_order(targets, state_->target_order, state_->layout.target_names);
+  apply_order(inputs, state_->inputs.order, state_->inputs.names);
+  apply_order(targets, state_->targets.order, state_->targets.names);
 }
 
 std::string ArrayStore::location_of_input(std::int64_t sample, std::int64_t column) const {
-  State& state = *state_;
-  return state.location_of(state.layout.inputs, state.input_order,
-                           static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
+  return state_->location_of(state_->inputs, sample, column);
 }
 
 std::string ArrayStore::location_of_target(std::int64_t sample, std::int64_t column) const {
-  State& state = *state_;
-  return state.location_of(state.layout.targets, state.target_order,
-                           static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
+  return state_->location_of(state_->targets, sample, column);
 }
 
 void ArrayStore::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
-  State& state = *state_;
-  state.read(state.layout.inputs, state.input_order,
-             static_cast<std::int64_t>(state.layout.input_names.size()), first, count,
-             static_cast<float*>(destination));
+  state_->read(state_->inputs, first, count, static_cast<float*>(destination));
 }
 
 void ArrayStore::read_labels(std::int64_t, std::int64_t, std::int32_t*) const {
@@ -267,19 +245,16 @@ void ArrayStore::read_labels(std::int64_t, std::int64_t, std::int32_t*) const {
 }
 
 void ArrayStore::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
-  State& state = *state_;
-  if (state.layout.targets.empty()) return;
-  state.read(state.layout.targets, state.target_order,
-             static_cast<std::int64_t>(state.layout.target_names.size()), first, count, destination);
+  if (!state_->targets.sources.empty()) state_->read(state_->targets, first, count, destination);
 }
 
 ColumnStatistics ArrayStore::input_statistics(Split part) const {
-  return state_->statistics(state_->layout.inputs, state_->input_order, part);
+  return state_->statistics(state_->inputs, part);
 }
 
 ColumnStatistics ArrayStore::target_statistics(Split part) const {
   if (task() != Task::regression) fail_run(errors::internal, "{}: has no targets", path());
-  return state_->statistics(state_->layout.targets, state_->target_order, part);
+  return state_->statistics(state_->targets, part);
 }
 
 void ArrayStore::survey_over(RankGroup& ranks) const {
@@ -342,6 +317,15 @@ bool ArrayStore::follow(std::int64_t first, std::int64_t last) const {
 
 const std::vector<ArrayReport>& ArrayStore::arrays() const {
   return state_->reports;
+}
+
+std::vector<std::string> ArrayStore::target_arrays() const {
+  std::vector<std::string> arrays;
+  for (const ChannelSource& source : state_->targets.sources)
+    arrays.insert(arrays.end(), static_cast<std::size_t>(source.count), state_->layout.arrays[source.array]);
+  ColumnOrder stored;
+  apply_order(state_->targets.order, stored, arrays);
+  return arrays;
 }
 
 const std::vector<std::uint8_t>& ArrayStore::mask_of(const std::string& array) const {

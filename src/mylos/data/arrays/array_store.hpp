@@ -93,6 +93,8 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] bool follow(std::int64_t first, std::int64_t last) const;
   /// Returns inputs, then targets that are no inputs, then constants.
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
+  /// Returns the array of each channel of the targets, in reading order.
+  [[nodiscard]] std::vector<std::string> target_arrays() const;
   /// Returns which numbers of a level [points, channels] of an array count; empty: all.
   [[nodiscard]] const std::vector<std::uint8_t>& mask_of(const std::string& array) const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.

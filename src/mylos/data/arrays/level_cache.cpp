@@ -17,6 +17,9 @@ constexpr std::int64_t min_slab_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t max_slab_bytes = std::int64_t{64} << 20;
 /// Slots are searched one by one.
 constexpr std::int64_t max_slots_of_block = 256;
+/// Most bytes of a block of shuffle = "blocks": the loader holds 128 of them.
+constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
+constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -45,6 +48,19 @@ std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions&
     plans.push_back(plan);
   }
   return plans;
+}
+
+std::int64_t samples_of_block(const std::vector<SlabPlan>& plans, const SampleLayout& layout,
+                              const std::vector<OpenArray>& first_file, std::int64_t points,
+                              const DatasetShape& shape) {
+  // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
+  std::int64_t levels = 4 * std::max<std::int64_t>(0, layout.span - layout.every);
+  for (std::size_t i = 0; i < layout.first_constant; ++i)
+    if (!first_file[i].array().facts().chunk.empty()) levels = std::max(levels, plans[i].levels);
+  const std::int64_t wanted = (levels + layout.every - 1) / layout.every * points;
+  const std::int64_t usual = usual_block_sample_bytes / shape.input_bytes();
+  const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.truth_bytes());
+  return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
 }
 
 void keep_block(std::vector<SlabPlan>& plans, const SampleLayout& layout, std::int64_t windows) {

@@ -12,6 +12,7 @@
 
 #include "mylos/data/arrays/file_table.hpp"
 #include "mylos/data/arrays/sample_layout.hpp"
+#include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/files/host_array.hpp"
 
 namespace mylos {
@@ -34,6 +35,11 @@ struct SlabPlan {
 /// Returns the plans of all arrays, with slots for the slabs that a window touches.
 [[nodiscard]] std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions& options,
                                                const std::vector<OpenArray>& first_file);
+/// Returns the samples of a block of shuffle = "blocks" by the chunks of the first file. `points`: the
+/// samples of a window.
+[[nodiscard]] std::int64_t samples_of_block(const std::vector<SlabPlan>& plans, const SampleLayout& layout,
+                                            const std::vector<OpenArray>& first_file, std::int64_t points,
+                                            const DatasetShape& shape);
 /// Gives the plans slots for the slabs that a block of adjacent windows touches: its inputs are read before
 /// its targets, often from the same levels. There are no more, because slabs that are read in turn pass
 /// through all slots, and would not stay in a core's own cache.

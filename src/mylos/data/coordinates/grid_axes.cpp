@@ -149,6 +149,12 @@ void require_same_directions(const GridAxes& expected, const std::string& source
   });
 }
 
+std::optional<std::size_t> latitude_axis(const GridAxes& axes) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (is_one_of(axes[i].units, degrees_north) && !axes[i].values.empty()) return i;
+  return std::nullopt;
+}
+
 std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes, const std::string& path) {
   std::string names;
   for (std::size_t i = 0; i < expected.size(); ++i) {

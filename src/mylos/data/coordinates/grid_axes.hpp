@@ -2,6 +2,8 @@
 // such axes where files meet: those of a run with each other, and other data with those of the training.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,9 @@ void require_same_axes(const GridAxes& expected, const std::string& source, cons
 /// Throws Error (data_mismatch) in the same way for directions and units alone: for fields of other places.
 void require_same_directions(const GridAxes& expected, const std::string& source, const GridAxes& axes,
                              const std::string& path);
+
+/// Returns the axis of the grid whose coordinates are latitudes (degrees_north); nothing if there is none.
+[[nodiscard]] std::optional<std::size_t> latitude_axis(const GridAxes& axes);
 
 /// Returns a line for the user about axes whose coordinates are known of the training alone; "" if there are
 /// none.

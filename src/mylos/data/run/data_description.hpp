@@ -32,6 +32,8 @@ class DataDescription {
   [[nodiscard]] virtual SampleMeaning meaning() const { return {}; }
   /// Returns which numbers of a sample for one application of the network count.
   [[nodiscard]] virtual SampleMask mask() const { return {}; }
+  /// Returns the array of each channel of the targets; empty if the data are no arrays.
+  [[nodiscard]] virtual std::vector<std::string> target_arrays() const { return {}; }
   /// Returns the store of arrays that a part belongs to; null if the data are no arrays as they lie in files.
   /// Its samples are those of the part train and validation together, or of the part test.
   [[nodiscard]] virtual std::shared_ptr<const ArrayStore> arrays(DataPart /*part*/) const { return nullptr; }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -84,6 +86,62 @@ std::string digest_of(const PointWeights* weights) {
                      crc32_of(weights->values.data(), weights->values.size() * sizeof(float)));
 }
 
+void require_points(const PointWeights& weights, std::int64_t points) {
+  if (static_cast<std::int64_t>(weights.values.size()) == points) return;
+  fail_input(
+      errors::data_mismatch,
+      "data.weights: {} has the shape [{}], {} numbers, but the grid has {} points; give one number per "
+      "point",
+      weights.source, fmt::join(weights.extents, ", "), weights.values.size(), points);
+}
+
+std::shared_ptr<const PointWeights> weights_by_latitude(const DataDescription& data) {
+  const SampleMeaning meaning = data.meaning();
+  const GridAxes& axes = meaning.axes;
+  const std::optional<std::size_t> latitude = latitude_axis(axes);
+  if (!latitude) {
+    std::vector<std::string> found;
+    for (const GridAxis& axis : axes)
+      found.push_back(fmt::format("{} ({})", axis.name, axis.units.empty() ? "no units" : axis.units));
+    fail_input(
+        errors::data_mismatch,
+        "data.weights.latitude: no axis of the grid in {} has coordinates in degrees_north; found {}. "
+        "Coordinates are dimension scales of the files, and data.arrays.coordinates = \"ignore\" leaves "
+        "them out",
+        data.path(), found.empty() ? "none" : fmt::format("{}", fmt::join(found, ", ")));
+  }
+  PointWeights weights{fmt::format("{}: latitudes of axis {}", data.path(), axes[*latitude].name), {}, {}};
+  std::size_t points = 1;
+  std::size_t stride = 1;  // of the axis
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto extent = static_cast<std::size_t>(meaning.grid[i]);
+    weights.extents.push_back(meaning.grid[i]);
+    points *= extent;
+    if (i > *latitude) stride *= extent;
+  }
+  const std::vector<double>& degrees = axes[*latitude].values;
+  double sum = 0;
+  for (std::size_t point = 0; point < points; ++point) {
+    const double angle = degrees[point / stride % degrees.size()] * std::numbers::pi / 180;
+    weights.values.push_back(static_cast<float>(std::max(0.0, std::cos(angle))));
+    sum += static_cast<double>(weights.values.back());
+  }
+  for (float& value : weights.values)
+    value = static_cast<float>(static_cast<double>(value) * static_cast<double>(points) / sum);
+  return std::make_shared<const PointWeights>(std::move(weights));
+}
+
+/// Returns the weight of each channel of the targets; empty if all have the same.
+std::vector<float> channel_weights(const WeightOptions& options, const std::vector<std::string>& arrays) {
+  if (options.variables.empty()) return {};
+  std::vector<float> weights;
+  for (const std::string& array : arrays) {
+    const auto named = std::ranges::find(options.variables, array, &VariableWeight::array);
+    weights.push_back(named == options.variables.end() ? 1.0f : static_cast<float>(named->weight));
+  }
+  return weights;
+}
+
 }  // namespace
 
 std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, std::int64_t max_points) {
@@ -120,38 +178,39 @@ std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, 
   return weights;
 }
 
-std::shared_ptr<const PointWeights> masked_weights(std::shared_ptr<const PointWeights> weights,
-                                                   const std::vector<std::uint8_t>& mask, std::int64_t points,
-                                                   const std::vector<std::int64_t>& shape) {
-  if (mask.empty()) return weights;
-  const auto numbers = static_cast<std::int64_t>(mask.size());
-  PointWeights masked{"data.arrays.mask", shape, {}, numbers / points};
-  if (!masked.extents.empty()) masked.extents.pop_back();
-  if (weights != nullptr) {
-    if (static_cast<std::int64_t>(weights->values.size()) != points) {
-      fail_input(
-          errors::data_mismatch,
-          "data.weights: {} has the shape [{}], {} numbers, but the grid has {} points; give one number "
-          "per point",
-          weights->source, fmt::join(weights->extents, ", "), weights->values.size(), points);
-    }
-    masked.source = fmt::format("{} with data.arrays.mask", weights->source);
-    masked.extents = weights->extents;
+std::shared_ptr<const PointWeights> point_weights_of(const Options& options, const DataDescription& data) {
+  std::shared_ptr<const PointWeights> of_points =
+      options.data.weights.latitude ? weights_by_latitude(data)
+                                    : read_point_weights(options.data, options.model.outputs);
+  const std::vector<std::uint8_t> mask = data.mask().targets;
+  const std::vector<float> of_channels = channel_weights(options.data.weights, data.target_arrays());
+  if (mask.empty() && of_channels.empty()) return of_points;
+  const std::int64_t points = data.rollout()->points;  // masks and variables are of arrays
+  PointWeights all{of_points ? of_points->source : "data.arrays.mask, data.weights.variables",
+                   {},
+                   {},
+                   options.model.outputs / points};
+  if (of_points) {
+    all.extents = of_points->extents;
+    require_points(*of_points, points);
+  } else if (!options.model.shape.empty()) {
+    all.extents.assign(options.model.shape.begin(), options.model.shape.end() - 1);
   }
   double sum = 0;
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    const float weight = weights == nullptr ? 1.0f : weights->of(i, masked.channels);
-    masked.values.push_back(mask[i] == 0 ? 0.0f : weight);
-    sum += static_cast<double>(masked.values.back());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(options.model.outputs); ++i) {
+    float weight = of_points ? of_points->of(i, all.channels) : 1.0f;
+    if (!of_channels.empty()) weight *= of_channels[i % of_channels.size()];
+    if (!mask.empty() && mask[i] == 0) weight = 0;
+    all.values.push_back(weight);
+    sum += static_cast<double>(weight);
   }
   if (!(sum > 0)) {
     fail_input(errors::bad_value,
-               "{}: no number of the outputs counts; the mask and the weights have no point in common",
-               masked.source);
+               "{}: no number of the outputs counts: the mask and the weights share no point", all.source);
   }
-  for (float& value : masked.values)
-    value = static_cast<float>(static_cast<double>(value) * static_cast<double>(numbers) / sum);
-  return std::make_shared<const PointWeights>(std::move(masked));
+  const double factor = static_cast<double>(options.model.outputs) / sum;
+  for (float& value : all.values) value = static_cast<float>(static_cast<double>(value) * factor);
+  return std::make_shared<const PointWeights>(std::move(all));
 }
 
 void require_agreed(const std::shared_ptr<const PointWeights>& weights, RankGroup& ranks) {

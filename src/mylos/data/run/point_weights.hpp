@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/config/options.hpp"
 #include "mylos/data/options.hpp"
+#include "mylos/data/run/data_description.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {
@@ -18,13 +20,12 @@ namespace mylos {
 [[nodiscard]] std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data,
                                                                      std::int64_t max_points);
 
-/// Returns the weights without the numbers that a mask of the outputs [points, channels] leaves out, of
-/// mean 1. `weights`: null if all points count alike. `shape`: of a sample, its extents and channels. Throws
-/// Error (data_mismatch) if the weights are those of another grid, and (bad_value) if no number would count.
-[[nodiscard]] std::shared_ptr<const PointWeights> masked_weights(std::shared_ptr<const PointWeights> weights,
-                                                                 const std::vector<std::uint8_t>& mask,
-                                                                 std::int64_t points,
-                                                                 const std::vector<std::int64_t>& shape);
+/// Returns the weights that the deck and the data give: those of points, by an array or by latitude, times
+/// those of variables, without the numbers that a mask of the outputs leaves out. Null if all numbers count
+/// alike. Throws Error (bad_input) as read_point_weights() does; (data_mismatch) if the weights are those of
+/// another grid or no axis has latitudes; (bad_value) if no number would count.
+[[nodiscard]] std::shared_ptr<const PointWeights> point_weights_of(const Options& options,
+                                                                   const DataDescription& data);
 
 /// Throws Error (bad_input) on every rank, with the same message, if the weights differ between ranks. All
 /// ranks must call it.

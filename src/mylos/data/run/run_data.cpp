@@ -14,13 +14,10 @@ namespace mylos {
 
 void complete(Options& options, const DataDescription& data) {
   data.complete(options.model);
-  SampleMask mask = data.mask();
-  const std::int64_t points = data.rollout() ? data.rollout()->points : 1;
-  options.model.point_weights = masked_weights(read_point_weights(options.data, options.model.outputs),
-                                               mask.targets, points, options.model.shape);
+  options.model.point_weights = point_weights_of(options, data);
   if (!options.rollout.any()) return;
   if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
-  options.rollout.feedback.counts = std::move(mask.inputs);
+  options.rollout.feedback.counts = data.mask().inputs;
 }
 
 std::vector<DataPart> evaluated_parts(const EvaluationData* data) {

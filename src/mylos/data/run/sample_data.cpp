@@ -159,6 +159,9 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
   [[nodiscard]] SampleMask mask() const override { return train_.mask(); }
+  [[nodiscard]] std::vector<std::string> target_arrays() const override {
+    return stores_.arrays ? stores_.arrays->target_arrays() : std::vector<std::string>();
+  }
   std::vector<std::string> match(const SampleMeaning& trained) override {
     require_same_meaning(trained, train_);
     return match_columns(trained, train_);
