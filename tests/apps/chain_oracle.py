@@ -8,6 +8,7 @@ import math
 
 import numpy
 
+from convolution_oracle import convolved, transposed, window_at
 from reference.random_numbers import INITIAL_WEIGHTS, Stream
 from reference.rounding import Amplified
 
@@ -16,7 +17,6 @@ MOST_DEVIATIONS = 20  # that the mean of what is normalised may be away from 0, 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "tanh", "silu")
 DEFAULTS = {"bias": True, "groups": 1, "transposed": False, "edges": "zero", "between": "nearest", "norm": "none",
             "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1, "skip_first": False}
-PAD_MODES = {"zero": "constant", "periodic": "wrap", "reflect": "reflect"}
 erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
 
@@ -142,14 +142,19 @@ class Network:
         else:
             m = [(e + 2 * p - r - 1) // s + 1 for e, s, p, r in zip(n, stride, padding, reach)]
         padded = m if layer["transposed"] else n
-        least = {"zero": -1, "periodic": 0, "reflect": 1}[layer["edges"]]
-        if min(m) < 1 or least >= 0 and any(p + least > e for p, e in zip(padding, padded)):
+        edges = per_axis(layer, name, "edges", "zero", axes)
+        least = [{"zero": -1, "periodic": 0, "reflect": 1, "pole": 0}[edge] for edge in edges]
+        if min(m) < 1 or any(l >= 0 and p + l > e for p, e, l in zip(padding, padded, least)):
             raise Impossible(name, f"{m} points, padding {padding}")
+        if "pole" in edges:
+            has_meridians = edges.count("pole") == 1 and edges.count("periodic") == 1
+            if not has_meridians or padding[edges.index("pole")] > 0 and padded[edges.index("periodic")] % 2:
+                raise Impossible(name, f"edges {edges} on {padded}")
         taps = list(itertools.product(*map(range, kernel)))
         few, many = (outputs, self.channels) if layer["transposed"] else (self.channels, outputs)
         shape = (many, len(taps) * few // groups)
         bound = 1 / math.sqrt(shape[1])
-        numbers = taps, groups, stride, dilation, padding, layer["edges"]
+        numbers = taps, groups, stride, dilation, padding, edges
         whole = (*m, outputs)
         apply = (lambda x, own: transposed(x, own, whole, *numbers)) if layer["transposed"] else \
             (lambda x, own: convolved(x, own, whole, *numbers))
@@ -280,43 +285,6 @@ def batch_normalised(x, own):
 def joined(kind, x, skip, skip_first):
     skip = skip.reshape(*x.shape[:-1], skip.shape[-1])
     return x + skip if kind == "add" else numpy.concatenate([skip, x] if skip_first else [x, skip], axis=-1)
-
-
-def window_at(tap, step, counts, spread):
-    """Where a tap sees the points of a padded grid, one for each of the output's."""
-    return (slice(None), *(slice(t * d, t * d + s * (m - 1) + 1, s) for t, s, m, d in zip(tap, step, counts, spread)))
-
-
-def by_groups(x, groups):
-    return x.reshape(*x.shape[:-1], groups, x.shape[-1] // groups)
-
-
-def convolved(x, own, whole, taps, groups, stride, dilation, padding, edges):
-    padded = numpy.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)], mode=PAD_MODES[edges])
-    weight = own["weight"].reshape(groups, whole[-1] // groups, len(taps), -1)
-    y = 0
-    for number, tap in enumerate(taps):
-        seen = by_groups(padded[window_at(tap, stride, whole[:-1], dilation)], groups)
-        y = y + numpy.einsum("...ge,gce->...gc", seen, weight[:, :, number])
-    return y.reshape(len(x), *whole) + own.get("bias", 0)
-
-
-def transposed(x, own, whole, taps, groups, stride, dilation, padding, edges):
-    """What the convolution of `whole` to x gathers goes back where it came from; from beyond the edges, to what lies
-    there."""
-    wide = numpy.zeros((len(x), *(m + 2 * p for m, p in zip(whole, padding)), whole[-1]))
-    weight = own["weight"].reshape(groups, x.shape[-1] // groups, len(taps), -1)
-    for number, tap in enumerate(taps):
-        given = numpy.einsum("...ge,gec->...gc", by_groups(x, groups), weight[:, :, number])
-        wide[window_at(tap, stride, x.shape[1:-1], dilation)] += given.reshape(*x.shape[:-1], whole[-1])
-    for axis, p in enumerate(padding, start=1):
-        numbers = numpy.pad(numpy.arange(whole[axis - 1]), p, mode=PAD_MODES[edges], **(
-            {"constant_values": -1} if edges == "zero" else {}))
-        wide = numpy.moveaxis(wide, axis, 0)
-        folded = numpy.zeros((whole[axis - 1], *wide.shape[1:]))
-        numpy.add.at(folded, numbers[numbers >= 0], wide[numbers >= 0])
-        wide = numpy.moveaxis(folded, 0, axis)
-    return wide + own.get("bias", 0)
 
 
 def pooled(kind, x, counts, window, stride, padding):

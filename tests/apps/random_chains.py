@@ -172,11 +172,24 @@ def draw_convolution(source, layer, network, numbers):
     numbers("padding", 0, 2, 0.3)
     numbers("dilation", 1, 2, 0.2)
     if source.random() < 0.4:
-        layer["edges"] = source.choice(["zero", "periodic", "reflect"])
+        layer["edges"] = edges_by_axis(layer, len(network.extents)) or source.choice(["zero", "periodic", "reflect"])
     if source.random() < 0.2:
         layer["transposed"] = True
     if source.random() < 0.25:
         layer["bias"] = source.choice([True, False])
+
+
+def edges_by_axis(layer, axes):
+    """A list for some layers; on a plane or in a volume often with poles."""
+    source = random.Random(repr(layer))
+    if axes == 0 or source.random() < 0.5:
+        return None
+    edges = [source.choice(["zero", "periodic", "reflect"]) for _ in range(axes)]
+    if axes > 1 and source.random() < 0.6:
+        edges = [source.choice(["zero", "reflect"]) for _ in range(axes)]
+        pole, around = source.sample(range(axes), 2)
+        edges[pole], edges[around] = "pole", "periodic"
+    return edges
 
 
 def common(source, kind, network, rows, plain, share, layer=None):

@@ -35,6 +35,24 @@ TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
   EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, expected);
 }
 
+TEST(Layers, HaveEdgesByAxisOrByItsName) {
+  const std::string arrays =
+      "[data.arrays]\ninputs = [\"/u\"]\ntargets = [\"/u\"]\naxes = \"time lat level lon\"\n";
+  const auto edges_in = [&](const std::string& edges) {
+    const Deck deck = read_with(chain + layer("kind = \"conv\"\noutputs = 8\nedges = " + edges) +
+                                layer("kind = \"pad\"\nmargin = 0.5\nedges = " + edges) +
+                                layer("kind = \"dense\"") + arrays);
+    const auto& layers = deck.options.model.chain;
+    EXPECT_EQ(std::get<kinds::Conv>(layers[0].kind).edges, std::get<kinds::Pad>(layers[1].kind).edges);
+    EXPECT_EQ(read_deck(deck.resolved, "resolved.toml", {}).options.model.chain, layers);
+    return std::get<kinds::Conv>(layers[0].kind).edges;
+  };
+  EXPECT_EQ(edges_in("\"periodic\""), Edges(Padding::periodic));
+  const Edges globe(std::vector{Padding::pole, Padding::zero, Padding::periodic});
+  EXPECT_EQ(edges_in("[\"pole\", \"zero\", \"periodic\"]"), globe);
+  EXPECT_EQ(edges_in("{ lon = \"periodic\", lat = \"pole\" }"), globe);
+}
+
 TEST(Layers, AreRefusedByNumberAndKey) {
   const std::string dense = layer("kind = \"dense\"");
   EXPECT_TRUE(test::says(

@@ -1,10 +1,12 @@
-// Convolutions, every option in every type, against seven loops in double.
+// Convolutions, every option in every type, against seven loops in double; those with edges by axis against
+// the convolution of the extended field.
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 
 #include "kernels/convolution_case.hpp"
+#include "kernels/convolutions_by_axis.hpp"
 
 namespace mylos::convolution_test {
 
@@ -103,6 +105,12 @@ INSTANTIATE_TEST_SUITE_P(Options, EveryConvolution,
                                           testing::ValuesIn(test::convolution_engines())),
                          name_of_case);
 
+INSTANTIATE_TEST_SUITE_P(Edges, EveryConvolution,
+                         testing::Combine(testing::ValuesIn(test::convolutions_by_axis()),
+                                          testing::ValuesIn(test::all_types),
+                                          testing::ValuesIn(test::convolution_engines())),
+                         name_of_case);
+
 constexpr ConvolutionShape of_pictures = {
     .input = {{1, 20, 21}, 8}, .outputs = 12, .kernel = {1, 3, 3}, .padding = {0, 1, 1}};
 
@@ -186,6 +194,122 @@ TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
   // Once the gathered rows are at their limit, more samples need no more workspace.
   const Convolution pictures(of_pictures, DType::bf16);
   EXPECT_EQ(pictures.workspace_bytes(*engines, 1 << 20), pictures.workspace_bytes(*engines, 1 << 24));
+}
+
+/// Returns the values of a field and of the points beyond its edges, by index maps along one axis after the
+/// other, in this order.
+std::vector<float> extended(std::vector<float> values, GridShape grid, std::int64_t samples,
+                            const Extents& padding, const PaddingKinds& kinds,
+                            const std::array<std::size_t, 3>& order) {
+  const int around = kinds.axis_of(PaddingKind::periodic);
+  Extents offset = {0, 0, 0};  // of what was extended before
+  const GridShape inner = grid;
+  for (const std::size_t axis : order) {
+    GridShape wider = grid;
+    wider.extent[axis] += 2 * padding[axis];
+    std::vector<float> result(static_cast<std::size_t>(samples * wider.columns()), 0.0f);
+    for (std::int64_t i = 0; i < samples * wider.points(); ++i) {
+      const std::int64_t sample = i / wider.points();
+      Extents at = {i / (wider.extent[1] * wider.extent[2]) % wider.extent[0],
+                    i / wider.extent[2] % wider.extent[1], i % wider.extent[2]};
+      at[axis] -= padding[axis];
+      const bool beyond = at[axis] < 0 || at[axis] >= grid.extent[axis];
+      at[axis] = test::point_of_axis(at[axis], grid.extent[axis], kinds[axis]);
+      if (at[axis] < 0) continue;
+      if (beyond && kinds[axis] == PaddingKind::pole) {
+        const auto meridians = static_cast<std::size_t>(around);
+        const std::int64_t points = inner.extent[meridians];
+        const std::int64_t turned = (at[meridians] - offset[meridians] + points / 2 + points) % points;
+        at[meridians] = turned + offset[meridians];
+      }
+      const std::int64_t from =
+          ((sample * grid.extent[0] + at[0]) * grid.extent[1] + at[1]) * grid.extent[2] + at[2];
+      for (std::int64_t channel = 0; channel < grid.channels; ++channel)
+        result[static_cast<std::size_t>(i * grid.channels + channel)] =
+            values[static_cast<std::size_t>(from * grid.channels + channel)];
+    }
+    offset[axis] = padding[axis];
+    grid = wider;
+    values = std::move(result);
+  }
+  return values;
+}
+
+TEST(ConvolutionEdges, OfTwoAxesHaveOneCorner) {
+  const GridShape grid{{3, 4, 6}, 2};
+  const std::vector<float> values = test::random_values(DType::fp32, 2 * grid.columns(), -1, 1, 7);
+  constexpr auto zero = PaddingKind::zero;
+  constexpr auto periodic = PaddingKind::periodic;
+  for (const PaddingKinds& kinds : {PaddingKinds(zero, PaddingKind::pole, periodic),
+                                    PaddingKinds(PaddingKind::reflect, PaddingKind::pole, periodic),
+                                    PaddingKinds(PaddingKind::reflect, zero, periodic)}) {
+    const auto in_order = [&](const std::array<std::size_t, 3>& order) {
+      return extended(values, grid, 2, {1, 2, 3}, kinds, order);
+    };
+    EXPECT_EQ(in_order({0, 1, 2}), in_order({2, 1, 0}));
+    EXPECT_EQ(in_order({0, 1, 2}), in_order({1, 2, 0}));
+  }
+}
+
+class ConvolutionWithEdges : public testing::TestWithParam<test::NamedConvolution> {};
+
+TEST_P(ConvolutionWithEdges, IsThatOfTheExtendedField) {
+  const auto& [name, shape, samples] = GetParam();
+  if (shape.transposed) return;  // reads a grid without edges
+  const std::string engine = test::convolution_engines().back();
+  const test::ConvolutionCase with(shape, DType::fp32, samples, engine);
+  ConvolutionShape without = shape;
+  for (std::size_t axis = 0; axis < 3; ++axis) without.input.extent[axis] += 2 * shape.padding[axis];
+  without.padding = {0, 0, 0};
+  without.padding_kind = PaddingKind::zero;
+  const test::ConvolutionCase of_field(without, DType::fp32, samples, engine);
+  set_values(of_field.x,
+             extended(with.x.values(), shape.input, samples, shape.padding, shape.padding_kind, {1, 2, 0}));
+  with.forward();
+  of_field.forward();
+  EXPECT_EQ(with.y.bytes(), of_field.y.bytes());
+  const test::Matrix d_weights(DType::fp32, weight_rows(shape), weight_columns(shape));
+  const test::Matrix of_extended(DType::fp32, weight_rows(shape), weight_columns(shape));
+  with.weight_gradient(d_weights, {}, false);
+  of_field.weight_gradient(of_extended, {}, false);
+  EXPECT_EQ(d_weights.bytes(), of_extended.bytes());
+}
+
+TEST_P(ConvolutionWithEdges, HasItsAdjoint) {
+  for (const std::string& engine : test::convolution_engines()) {
+    const test::ConvolutionCase both(GetParam().shape, DType::fp32, GetParam().samples, engine);
+    const Arena workspace("workspace", both.workspace_bytes);
+    both.convolution.forward(Execution{}, *both.engines, both.x, both.weights, {}, both.y, workspace.data());
+    both.input_gradient();
+    const auto product = [](const std::vector<float>& a, const std::vector<float>& b) {
+      double sum = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * b[i];
+      return sum;
+    };
+    const double forward = product(both.y.values(), both.dy.values());
+    EXPECT_NEAR(forward, product(both.x.values(), both.dx.values()), 1e-5 * (1 + std::abs(forward)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByAxis, ConvolutionWithEdges, testing::ValuesIn(test::convolutions_by_axis()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST(ConvolutionEdges, OfAllAxesHaveTheBitsOfThatWord) {
+  for (const auto kind : {PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect}) {
+    ConvolutionShape shape = {
+        .input = {{1, 8, 9}, 16}, .outputs = 16, .kernel = {1, 3, 3}, .padding = {0, 1, 1}};
+    shape.padding_kind = kind;
+    const test::ConvolutionCase by_word(shape, DType::bf16, 3);
+    shape.padding_kind = {PaddingKind::zero, kind, kind};
+    const test::ConvolutionCase by_axis(shape, DType::bf16, 3);
+    EXPECT_EQ(by_word.workspace_bytes, by_axis.workspace_bytes);
+    by_word.forward();
+    by_axis.forward();
+    EXPECT_EQ(by_word.y.bytes(), by_axis.y.bytes());
+    by_word.input_gradient();
+    by_axis.input_gradient();
+    EXPECT_EQ(by_word.dx.bytes(), by_axis.dx.bytes());
+  }
 }
 
 }  // namespace mylos::convolution_test

@@ -105,4 +105,27 @@ TEST(ConvolutionShape, SaysWhatIsWrong) {
   expect_refusal(with([](auto& s) { s.outputs = std::int64_t{1} << 40; }), "1099511627776 channels");
 }
 
+TEST(ConvolutionShape, HasMeridiansAroundItsPoles) {
+  constexpr auto zero = PaddingKind::zero;
+  constexpr auto periodic = PaddingKind::periodic;
+  constexpr auto pole = PaddingKind::pole;
+  const auto refuse = [](const PaddingKinds& kinds, const Extents& extent, const Extents& padding,
+                         const char* part) {
+    const ConvolutionShape shape = {
+        .input = {extent, 2}, .outputs = 2, .kernel = {1, 3, 3}, .padding = padding, .padding_kind = kinds};
+    expect_refusal(shape, part);
+  };
+  refuse({zero, pole, zero}, {1, 4, 6}, {0, 1, 1}, "1 axes have poles at their edges, and 0 are periodic");
+  refuse(pole, {1, 4, 6}, {0, 1, 1}, "3 axes have poles");
+  refuse({periodic, pole, periodic}, {3, 4, 6}, {0, 1, 1}, "and 2 are periodic");
+  refuse({zero, pole, periodic}, {1, 4, 7}, {0, 1, 1}, "7 points in width, around the poles of height");
+  refuse({zero, pole, periodic}, {1, 4, 6}, {0, 5, 1}, "repeats 5 points beyond the grid's edges in height");
+  const ConvolutionShape along_meridians_alone = {.input = {{1, 4, 7}, 2},
+                                                  .outputs = 2,
+                                                  .kernel = {1, 1, 3},
+                                                  .padding = {0, 0, 1},
+                                                  .padding_kind = {zero, pole, periodic}};
+  EXPECT_NO_THROW(check(along_meridians_alone));
+}
+
 }  // namespace mylos::convolution_shape_test

@@ -18,11 +18,12 @@ using test::Numbers;
 constexpr std::int64_t rows = 3;
 
 ConvolutionShape shape_of(bool transposed) {
-  return {.input = {.extent = {1, 4, 5}, .channels = 4},
+  return {.input = {.extent = {1, 4, 6}, .channels = 4},
           .outputs = 6,
-          .kernel = {1, 3, 2},
+          .kernel = {1, 3, 3},
           .stride = {1, 2, 1},
-          .padding = {0, 1, 0},
+          .padding = {0, 1, 1},
+          .padding_kind = {PaddingKind::zero, PaddingKind::pole, PaddingKind::periodic},
           .groups = 2,
           .transposed = transposed};
 }

@@ -107,6 +107,7 @@ std::unique_ptr<const Block> advection() {
 }
 
 const MarginShape margins{.inner = grid, .outer = {1, 7, 8}, .before = {0, 2, 1}};
+const MarginShape around{.inner = grid, .outer = {3, 8, 8}, .before = {1, 2, 1}};
 const MarginShape inside{.inner = {{1, 2, 5}, 6}, .outer = grid.extent, .before = {0, 1, 0}};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -114,6 +115,20 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"pad",
              maker<MarginBlock>(MarginOptions{.name = "p", .change = MarginChange::pad, .shape = margins}),
+             2e-3},
+        Case{"pad over poles",
+             maker<MarginBlock>(MarginOptions{
+                 .name = "p",
+                 .change = MarginChange::pad,
+                 .shape = around,
+                 .edges = {PaddingKind::zero, PaddingKind::pole, PaddingKind::periodic}}),
+             2e-3},
+        Case{"pad by mirrors",
+             maker<MarginBlock>(MarginOptions{
+                 .name = "p",
+                 .change = MarginChange::pad,
+                 .shape = around,
+                 .edges = {PaddingKind::periodic, PaddingKind::zero, PaddingKind::reflect}}),
              2e-3},
         Case{"crop",
              maker<MarginBlock>(MarginOptions{.name = "c", .change = MarginChange::crop, .shape = inside}),

@@ -157,7 +157,8 @@ TEST(InitialMeaning, OfAChainIsEachLayerThatIsTakenAndWhatLiesBetween) {
 
 TEST(InitialMeaning, DefaultsAndEqualAxesAreNoDifference) {
   Options file = net();
-  file.model.chain[0].kind = kinds::Conv{.kernel = {3, 3}, .stride = {1}, .padding = {1, 1}};
+  file.model.chain[0].kind = kinds::Conv{
+      .kernel = {3, 3}, .stride = {1}, .padding = {1, 1}, .edges = std::vector{Padding::zero, Padding::zero}};
   file.model.chain[1].kind = kinds::MaxPool{{.kernel = {2}, .stride = {2}}};
   file.model.chain[0].norm_groups = 4;  // without a norm
   EXPECT_THAT(differing(file, net(), all_of_net), IsEmpty());

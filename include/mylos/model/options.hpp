@@ -101,9 +101,9 @@ struct ModelOptions {
 
   // cnn, resnet, unet
   std::vector<std::int64_t> channels = {};  // per stage or level
-  std::int64_t blocks = 2;        // residual blocks per stage, convolutions per level; fno: Fourier blocks
-  std::int64_t kernel = 3;        // points along each axis
-  Padding edges = Padding::zero;  // the values of points outside the grid
+  std::int64_t blocks = 2;  // residual blocks per stage, convolutions per level; fno: Fourier blocks
+  std::int64_t kernel = 3;  // points along each axis
+  Edges edges = {};         // the values of points outside the grid
   std::optional<bool> conv_bias = {};  // of convolutions with a norm; none: true unless it is batchnorm
   bool skip_first = false;             // unet: LayerOptions::skip_first of each concat
   std::int64_t fields = 1;             // unet, fno: channels of the output

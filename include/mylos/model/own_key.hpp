@@ -20,8 +20,8 @@ struct OwnRange {
 };
 
 /// A key for the option `member`, whose type says what the key takes: a boolean, an integer, a number, one
-/// number or a list with one for each axis, a name, numbers by name, or one of `words`. Keys of one name take
-/// the same values in all kinds that have it.
+/// number or a list with one for each axis, edges, a name, numbers by name, or one of `words`. Keys of one
+/// name take the same values in all kinds that have it.
 template <class Kind, class Option>
 struct OwnKey {
   std::string_view name;

@@ -3,27 +3,20 @@
 
 #include <tuple>
 
+#include "mylos/model/layers/edges.hpp"
 #include "mylos/model/layers/layer_kind.hpp"
-
-namespace mylos {
-
-/// The values of points outside the grid.
-enum class Padding { zero, periodic, reflect };
-inline constexpr std::string_view padding_names[] = {"zero", "periodic", "reflect"};
-
-}  // namespace mylos
 
 namespace mylos::kinds {
 
 /// A convolution, or its adjoint.
 struct Conv {
-  bool bias = true;               // adds a number to each channel
-  PerAxis kernel = {};            // points; default 1
-  PerAxis stride = {};            // default 1
-  PerAxis padding = {};           // points on both sides; default (kernel - 1) · dilation / 2
-  PerAxis dilation = {};          // default 1
-  Padding edges = Padding::zero;  // the values of points outside the grid
-  std::int64_t groups = 1;        // of channels
+  bool bias = true;         // adds a number to each channel
+  PerAxis kernel = {};      // points; default 1
+  PerAxis stride = {};      // default 1
+  PerAxis padding = {};     // points on both sides; default (kernel - 1) · dilation / 2
+  PerAxis dilation = {};    // default 1
+  Edges edges = {};         // the values of points outside the grid
+  std::int64_t groups = 1;  // of channels
   bool transposed = false;
 
   static constexpr LayerTraits traits{.name = "conv",
@@ -49,10 +42,8 @@ struct Conv {
                               {0, max_kernel}},
         OwnKey<Conv, PerAxis>{
             "dilation", &Conv::dilation, "Distance between two points of the kernel.", "1", {1, max_kernel}},
-        OwnKey<Conv, Padding>{.name = "edges",
-                              .member = &Conv::edges,
-                              .meaning = "Values outside the grid.",
-                              .words = padding_names},
+        OwnKey<Conv, Edges>{
+            .name = "edges", .member = &Conv::edges, .meaning = "Values outside the grid, as model.edges."},
         OwnKey<Conv, std::int64_t>{"groups",
                                    &Conv::groups,
                                    "Number of groups of channels that are convolved separately.",

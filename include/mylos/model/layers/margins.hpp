@@ -5,24 +5,29 @@
 #include <tuple>
 #include <vector>
 
+#include "mylos/model/layers/edges.hpp"
 #include "mylos/model/layers/layer_kind.hpp"
 
 namespace mylos::kinds {
 
-/// The grid with zeros around it.
+/// The grid with points around it.
 struct Pad {
   std::vector<double> margin = {};  // points at both ends per point of the grid, by axis; one: of all
+  Edges edges = {};                 // their values
 
   static constexpr LayerTraits traits{
-      .name = "pad", .meaning = "the grid with zeros around it", .needs_grid = true, .keeps_channels = true};
+      .name = "pad", .meaning = "the grid with points around it", .needs_grid = true, .keeps_channels = true};
   static constexpr auto keys() {
-    return std::tuple(OwnKey<Pad, std::vector<double>>{
-        "margin",
-        &Pad::margin,
-        "Points of zeros added at both ends of an axis, per point of the grid: 0.25 adds 16 at both ends of "
-        "64. Required.",
-        "",
-        {0, 1}});
+    return std::tuple(
+        OwnKey<Pad, std::vector<double>>{
+            "margin",
+            &Pad::margin,
+            "Points added at both ends of an axis, per point of the grid: 0.25 adds 16 at both ends of 64. "
+            "Required.",
+            "",
+            {0, 1}},
+        OwnKey<Pad, Edges>{
+            .name = "edges", .member = &Pad::edges, .meaning = "Values outside the grid, as model.edges."});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

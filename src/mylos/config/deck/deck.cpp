@@ -176,6 +176,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   apply_usual_values(model, given);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
+  resolve_edges(deck.options, given, file_name);
   if (origin != DeckOrigin::checkpoint) refuse_idle_preset(entries, deck.options);
   model = expand_short_form(std::move(model));
   deck.resolved = resolve(deck.options);

@@ -1,5 +1,6 @@
 // [model].
 #include "mylos/config/schema/axes_type.hpp"
+#include "mylos/config/schema/edges_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/own_keys.hpp"
@@ -27,8 +28,13 @@ void add_short_form_keys(ModelKeys& keys) {
                "convolutions per level. fno: number of Fourier blocks, by default 4.");
   keys.integer("kernel", &ModelOptions::kernel, {1, max_kernel}, "points",
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
-  keys.choice("edges", &ModelOptions::edges, padding_words(),
-              "cnn, resnet, unet: the values that convolutions read outside the grid.");
+  keys.add("edges", &ModelOptions::edges, edges_type(),
+           "cnn, resnet, unet: the values that convolutions read outside the grid. periodic: the grid "
+           "repeated. reflect: the grid mirrored at its outermost points. pole: on a grid of latitudes "
+           "and longitudes, the rows of the opposite meridian; of cell centres, so that no row lies on the "
+           "pole; the axis of longitudes is then periodic and has an even number of points. By axis: a list "
+           "in the order of the grid's axes, or with data.arrays.axes a table, { lon = \"periodic\", lat = "
+           "\"pole\" }, with zeros along other axes.");
   keys.add(
       "conv_bias", &ModelOptions::conv_bias, boolean_type(),
       "cnn, resnet, unet: convolutions before `norm` have biases. Default: false before batchnorm, which "

@@ -25,6 +25,9 @@ void require_effect(const Options& options, const GivenPlaces& given);
 
 /// Makes those checks that concern [model].
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
+/// Replaces the names of axes in 'edges' by the places that [data.arrays] gives them, or throws Error with
+/// the position of the key.
+void resolve_edges(Options& options, const GivenPlaces& given, const std::string& file_name);
 /// Makes those checks that concern [data.arrays].
 void check_arrays(const Options& options, const GivenPlaces& given, const std::string& file_name);
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mylos/config/schema/axes_type.hpp"
+#include "mylos/config/schema/edges_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/model/own_key.hpp"
 
@@ -46,6 +47,8 @@ template <class Kind, class Option>
                             : or_none(list_type(number_type(numbers), {.text = std::string(key.list)}));
   } else if constexpr (std::is_same_v<Option, std::string>) {
     return text_type(is_name, "name");
+  } else if constexpr (std::is_same_v<Option, Edges>) {
+    return edges_type();
   } else if constexpr (std::is_enum_v<Option>) {
     Words<Option> words;
     for (const std::string_view word : key.words) words.emplace_back(word, static_cast<Option>(words.size()));

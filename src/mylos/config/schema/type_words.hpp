@@ -12,13 +12,6 @@ namespace mylos {
   return words;
 }
 
-[[nodiscard]] inline Words<Padding> padding_words() {
-  Words<Padding> words;
-  for (const std::string_view name : padding_names)
-    words.emplace_back(name, static_cast<Padding>(words.size()));
-  return words;
-}
-
 [[nodiscard]] inline Words<Activation> activation_words() {
   using enum Activation;
   return {{"relu", relu}, {"gelu", gelu}, {"gelu_tanh", gelu_tanh},

@@ -64,6 +64,16 @@ bool differs_by_channel_alone(const FileValue& value, const OnnxNumbers& dims) {
 
 }  // namespace
 
+void AddedPoints::add(std::size_t axes, std::size_t axis, Padding kind_of_axis, std::int64_t at_begin,
+                      std::int64_t at_end) {
+  kind.resize(axes, Padding::zero);
+  before.resize(axes, 0);
+  after.resize(axes, 0);
+  kind[axis] = kind_of_axis;
+  before[axis] = at_begin;
+  after[axis] = at_end;
+}
+
 std::int64_t FileValue::columns() const {
   std::int64_t count = channels;
   for (const std::int64_t extent : extents) count *= extent;

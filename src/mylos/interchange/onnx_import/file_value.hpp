@@ -25,13 +25,17 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-/// Points that Pad added, which only a convolution can read.
-struct Edges {
-  Padding kind = Padding::zero;
-  OnnxNumbers before = {};  // by axis of the grid; empty: none
+/// Points that Pad added, by axis of the grid, which only a convolution can read.
+struct AddedPoints {
+  std::vector<Padding> kind = {};
+  OnnxNumbers before = {};  // empty: none
   OnnxNumbers after = {};
 
   [[nodiscard]] bool any() const { return !before.empty(); }
+  [[nodiscard]] bool any(std::size_t axis) const { return any() && (before[axis] > 0 || after[axis] > 0); }
+  /// Adds to an axis that has none yet. `axes`: of the grid.
+  void add(std::size_t axes, std::size_t axis, Padding kind_of_axis, std::int64_t at_begin,
+           std::int64_t at_end);
 };
 
 struct FileValue {
@@ -42,7 +46,7 @@ struct FileValue {
   std::vector<std::size_t> order = {};  // our axes of more than one element, in the file's order; the
                                         // channels' number is extents.size()
   Affine affine = {};                   // of the boundary
-  Edges edges = {};
+  AddedPoints edges = {};
   bool is_sole = true;                    // nothing else reads the boundary
   Prediction head = Prediction::numbers;  // classes after Softmax, probabilities after Sigmoid
   std::int64_t means_of = 0;  // channels of the boundary, of which this has the means; 0: it has all

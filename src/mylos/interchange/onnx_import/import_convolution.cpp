@@ -105,18 +105,26 @@ void append(Importer& importer, const ForeignNode& node, const Convolved& read, 
   importer.set(node, channels_first_value(position, std::move(extents), outputs));
 }
 
+/// Returns one word for all axes if those that are padded have the same.
+Edges edges_of(const AddedPoints& added, const PerAxis& padding) {
+  std::vector<Padding> padded;
+  for (std::size_t axis = 0; axis < padding.size(); ++axis)
+    if (added.any() && padding[axis] > 0) padded.push_back(added.kind[axis]);
+  if (padded.empty()) return {};
+  if (std::equal(padded.begin() + 1, padded.end(), padded.begin())) return padded.front();
+  return added.kind;
+}
+
 void import_conv(Importer& importer, const ForeignNode& node) {
   Convolved read = read_convolution(importer, node);
-  const Edges& edges = read.x.edges;
+  const AddedPoints& edges = read.x.edges;
   WindowAttributes& window = read.window;
   kinds::Conv conv;
-  if (edges.any()) {
-    const bool pads = std::any_of(window.before.begin(), window.before.end(), [](auto n) { return n > 0; }) ||
-                      std::any_of(window.after.begin(), window.after.end(), [](auto n) { return n > 0; }) ||
-                      window.is_same;
-    if (pads && (edges.kind != Padding::zero || window.is_same))
+  for (std::size_t axis = 0; axis < read.x.extents.size(); ++axis) {
+    const bool pads = window.before[axis] > 0 || window.after[axis] > 0;
+    const bool pads_again = pads && edges.any(axis) && edges.kind[axis] != Padding::zero;
+    if (pads_again || (edges.any() && window.is_same))
       importer.refuse(node, "pads its input, which a Pad did before; Mylos pads once");
-    conv.edges = edges.kind;
   }
   set_same_padding(window, read.x.extents);
   OnnxNumbers extents;
@@ -137,6 +145,7 @@ void import_conv(Importer& importer, const ForeignNode& node) {
                       read.x.text());
     extents.push_back(room / window.strides[axis] + 1);
   }
+  conv.edges = edges_of(edges, conv.padding);
   if (read.kernel.dims[1] != read.x.channels / read.groups)
     fail_input(errors::damaged, "{} has weights for {} channels per group, and reads {} in {} groups",
                describe(importer.graph, node), read.kernel.dims[1], read.x.text(), read.groups);

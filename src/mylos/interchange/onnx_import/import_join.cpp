@@ -75,19 +75,18 @@ bool import_periodic_edges(Importer& importer, const ForeignNode& node) {
         "joins parts of {}; Mylos has periodic edges along the extents of [batch, channels, extents ...]",
         x.text());
   const std::int64_t extent = x.shape[axis];
-  if (!x.edges.any())
-    x.edges = {Padding::periodic, OnnxNumbers(x.extents.size(), 0), OnnxNumbers(x.extents.size(), 0)};
-  bool is_periodic =
-      x.edges.kind == Padding::periodic && x.edges.before[axis - 1] == 0 && x.edges.after[axis - 1] == 0;
+  bool is_periodic = !x.edges.any(axis - 1);
+  std::int64_t added[] = {0, 0};  // before, after
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const GridPart* const part = importer.part(node, i);
     if (part == nullptr) continue;
     const bool is_before = i < *middle;
     is_periodic = is_periodic && part->of == node.inputs[*middle] && part->axis == axis &&
                   (is_before ? part->end == extent : part->begin == 0);
-    (is_before ? x.edges.before : x.edges.after)[axis - 1] = part->end - part->begin;
+    added[is_before ? 0 : 1] = part->end - part->begin;
     x.shape[axis] += part->end - part->begin;
   }
+  x.edges.add(x.extents.size(), axis - 1, Padding::periodic, added[0], added[1]);
   if (!is_periodic) importer.refuse(node, "joins parts of {} in another way than periodic edges", x.text());
   importer.set(node, std::move(x));
   return true;

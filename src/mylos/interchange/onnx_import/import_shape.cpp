@@ -131,9 +131,8 @@ void import_pad(Importer& importer, const ForeignNode& node) {
     fail_input(errors::damaged, "{} has no pads for both ends of each axis", describe(importer.graph, node));
   if (std::all_of(pads->begin(), pads->end(), [](std::int64_t n) { return n == 0; }))
     return importer.set(node, std::move(x));
-  if (!x.is_channels_first() || x.edges.any())
-    importer.refuse(node,
-                    "pads {}; Mylos pads the grid [batch, channels, extents ...] before a convolution, once",
+  if (!x.is_channels_first())
+    importer.refuse(node, "pads {}; Mylos pads the grid [batch, channels, extents ...] before a convolution",
                     x.text());
   const ForeignTensor* const value = importer.constant(node, 2);
   const bool is_zero = !node.has_input(2) ||
@@ -145,7 +144,7 @@ void import_pad(Importer& importer, const ForeignNode& node) {
     importer.refuse(
         node,
         "pads with other values than zeros, reflected or periodic ones, which convolutions of Mylos have");
-  Edges edges{kind->second, OnnxNumbers(x.extents.size(), 0), OnnxNumbers(x.extents.size(), 0)};
+  AddedPoints edges = x.edges;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t before = (*pads)[i];
     const std::int64_t after = (*pads)[axes.size() + i];
@@ -154,8 +153,10 @@ void import_pad(Importer& importer, const ForeignNode& node) {
     if (axis == 0 || before < 0 || after < 0 || before > max_kernel || after > max_kernel)
       importer.refuse(node, "pads an axis of {} by {} and {}; Mylos pads extents by 0 to {}", x.text(),
                       before, after, max_kernel);
-    edges.before[axis - 1] = before;
-    edges.after[axis - 1] = after;
+    if (x.edges.any(axis - 1))
+      importer.refuse(node, "pads an axis of {} again; Mylos pads an axis once before a convolution",
+                      x.text());
+    edges.add(x.extents.size(), axis - 1, kind->second, before, after);
     x.shape[axis] += before + after;
   }
   x.edges = std::move(edges);

@@ -5,7 +5,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"
-#include "mylos/kernels/convolution/grid_fold.hpp"
+#include "mylos/kernels/grid/grid_fold.hpp"
 
 namespace mylos::convolution_by_gemm {
 namespace {
@@ -86,8 +86,7 @@ void apply_by_padded_grid(const Execution& exec, GemmEngine& engine, const Convo
     const T* const from = static_cast<const T*>(operands.from) + first * map.to.columns();
     run_phases(exec, engine, padded, dtype_of<T>, DType::fp32, {from, operands.weights, nullptr, all.padded},
                all, count);
-    fold_padding(exec, map.from, map.padding, map.padding_kind == PaddingKind::reflect, count, all.padded,
-                 static_cast<const T*>(operands.bias),
+    fold_padding(exec, map.copied_edges(), count, all.padded, static_cast<const T*>(operands.bias),
                  static_cast<T*>(operands.target) + first * map.from.columns());
   }
 }

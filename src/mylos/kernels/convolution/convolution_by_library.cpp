@@ -7,14 +7,14 @@
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"
-#include "mylos/kernels/convolution/grid_fold.hpp"
-#include "mylos/kernels/convolution/padded_grid.hpp"
+#include "mylos/kernels/grid/grid_fold.hpp"
+#include "mylos/kernels/grid/padded_grid.hpp"
 
 namespace mylos {
 namespace {
 
 bool has_nonzero_padding(const ConvolutionMap& map) {
-  return map.padding_kind != PaddingKind::zero && map.padding != Extents{0, 0, 0};
+  return map.copied_edges().padding != Extents{0, 0, 0};
 }
 
 /// Returns true if the library is faster than GEMMs for the pass. GEMMs that need no gathering are as fast,
@@ -203,8 +203,9 @@ const void* ConvolutionByLibrary::input(const Execution& exec, const ConstTensor
                                         std::byte* memory) const {
   if (!pads()) return values(exec, from, memory);
   dispatch(type_, [&]<class T>(TypeTag<T>) {
-    if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(memory));
-    pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<T*>(memory));
+    if (converts())
+      return pad_grid(exec, map_.copied_edges(), from.rows(), from.as<T>(), reinterpret_cast<float*>(memory));
+    pad_grid(exec, map_.copied_edges(), from.rows(), from.as<T>(), reinterpret_cast<T*>(memory));
   });
   return memory;
 }
@@ -236,10 +237,7 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
     if (!finishes() && !adds_bias) continue;
     dispatch(type_, [&]<class T>(TypeTag<T>) {
       const T* const bias = static_cast<const T*>(operands.bias);
-      if (folds()) {
-        const bool reflects = map_.padding_kind == PaddingKind::reflect;
-        return fold_padding(exec, map_.from, map_.padding, reflects, count, sums, bias, to.as<T>());
-      }
+      if (folds()) return fold_padding(exec, map_.copied_edges(), count, sums, bias, to.as<T>());
       finish_points(exec, count * target.points(), target.channels, sums, bias, to.as<T>());
     });
   }

@@ -5,19 +5,13 @@
 namespace mylos {
 
 Gather gather_of(const ConvolutionMap& map) {
-  Gather all;
+  Gather all = gather_of(map.edges());
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const bool pads = map.padding[axis] > 0;
-    all.axis[axis] = {.stride = map.stride[axis],
-                      .offset = -map.padding[axis],
-                      .step = map.dilation[axis],
-                      .extent = map.from.extent[axis],
-                      .period = pads && map.padding_kind == PaddingKind::periodic ? map.from.extent[axis] : 0,
-                      .reflects = pads && map.padding_kind == PaddingKind::reflect};
+    all.axis[axis].stride = map.stride[axis];
+    all.axis[axis].step = map.dilation[axis];
   }
   all.targets = map.to.extent;
   all.taps = map.kernel;
-  all.channels = map.from.channels;
   all.groups = map.groups;
   return all;
 }
@@ -36,7 +30,7 @@ AdjointPhase adjoint_phase(const ConvolutionMap& map, const Extents& phase) {
     std::int64_t tap = 0;
     while (tap < map.kernel[axis] && tap < tap_step && (start - tap * dilation) % stride != 0) ++tap;
     const bool sees = tap < map.kernel[axis] && tap < tap_step;
-    const bool wraps = map.padding_kind == PaddingKind::periodic && map.padding[axis] > 0;
+    const bool wraps = map.padding_kind[axis] == PaddingKind::periodic && map.padding[axis] > 0;
     result.first_tap[axis] = tap;
     result.tap_step[axis] = tap_step;
     result.gather.taps[axis] = sees ? (map.kernel[axis] - 1 - tap) / tap_step + 1 : 0;

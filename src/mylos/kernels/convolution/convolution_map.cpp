@@ -19,21 +19,27 @@ bool ConvolutionMap::is_gemm() const {
 }
 
 bool ConvolutionMap::adjoint_is_direct() const {
-  if (padding == Extents{0, 0, 0}) return true;
-  if (padding_kind == PaddingKind::reflect) return false;
-  if (padding_kind == PaddingKind::zero) return true;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t extent = from.extent[axis];
-    if (padding[axis] == 0) continue;
+    if (padding[axis] == 0 || padding_kind[axis] == PaddingKind::zero) continue;
+    if (padding_kind[axis] != PaddingKind::periodic) return false;
     if (extent % stride[axis] != 0 || (to.extent[axis] - 1) * stride[axis] >= extent) return false;
   }
   return true;
 }
 
+GridEdges ConvolutionMap::copied_edges() const {
+  GridEdges copied = edges();
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (padding_kind[axis] == PaddingKind::zero) copied.padding[axis] = 0;
+  return copied;
+}
+
 ConvolutionMap ConvolutionMap::of_padded() const {
   ConvolutionMap padded = *this;
-  for (std::size_t axis = 0; axis < 3; ++axis) padded.from.extent[axis] += 2 * padding[axis];
-  padded.padding = {0, 0, 0};
+  const GridEdges copied = copied_edges();
+  padded.from = copied.padded();
+  for (std::size_t axis = 0; axis < 3; ++axis) padded.padding[axis] -= copied.padding[axis];
   padded.padding_kind = PaddingKind::zero;
   return padded;
 }

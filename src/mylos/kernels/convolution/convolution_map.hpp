@@ -15,7 +15,7 @@ struct ConvolutionMap {
   Extents kernel;
   Extents stride;
   Extents padding;
-  PaddingKind padding_kind;
+  PaddingKinds padding_kind;
   Extents dilation;
   std::int64_t groups;
 
@@ -35,7 +35,13 @@ struct ConvolutionMap {
   /// Then the adjoint computes the padded grid first.
   [[nodiscard]] bool adjoint_is_direct() const;
 
-  /// Returns the map from its padded grid, without padding.
+  /// Returns the input with its padding.
+  [[nodiscard]] GridEdges edges() const { return {from, padding, padding_kind}; }
+
+  /// Returns the input with its padding of other kinds than zeros, which only a copy of the grid can hold.
+  [[nodiscard]] GridEdges copied_edges() const;
+
+  /// Returns the map from the grid of copied_edges(); zeros remain padding.
   [[nodiscard]] ConvolutionMap of_padded() const;
 
   friend bool operator==(const ConvolutionMap&, const ConvolutionMap&) = default;

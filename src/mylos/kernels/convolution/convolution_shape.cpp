@@ -60,26 +60,6 @@ void check_groups(const ConvolutionShape& shape) {
   }
 }
 
-/// `padded`: the grid that is padded, which is the output of a transposed convolution.
-void check_padding(const ConvolutionShape& shape, const GridShape& padded) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t padding = shape.padding[axis];
-    const std::int64_t extent = padded.extent[axis];
-    if (shape.padding_kind == PaddingKind::reflect && padding >= extent) {
-      fail_input(errors::bad_layer,
-                 "a convolution reflects {} points beyond the grid's edges in {}, where the grid has {}: "
-                 "padding must be less than that",
-                 padding, axis_names[axis], extent);
-    }
-    if (shape.padding_kind == PaddingKind::periodic && padding > extent) {
-      fail_input(errors::bad_layer,
-                 "a convolution repeats {} points beyond the grid's edges in {}, where the grid has {}: "
-                 "padding must not be more than that",
-                 padding, axis_names[axis], extent);
-    }
-  }
-}
-
 }  // namespace
 
 void check(const ConvolutionShape& shape) {
@@ -101,7 +81,7 @@ void check(const ConvolutionShape& shape) {
   }
   const GridShape output = output_grid(shape);
   check_grid(output, "a convolution's output");
-  check_padding(shape, shape.transposed ? output : shape.input);
+  check(GridEdges{shape.transposed ? output : shape.input, shape.padding, shape.padding_kind});
   const GridShape& smaller_grid = shape.transposed ? shape.input : output;  // one row for each of its points
   const std::int64_t channels = std::max(shape.input.channels, shape.outputs);
   const std::int64_t row = checked_product(taps, channels, "a convolution's taps and channels");

@@ -13,16 +13,9 @@
 //   (n - 1) stride - 2 padding + dilation (kernel - 1) + 1 + output_padding.
 #pragma once
 
-#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/grid/padding_kinds.hpp"
 
 namespace mylos {
-
-/// The values beyond the grid's edges.
-enum class PaddingKind {
-  zero,      ///< zeros
-  periodic,  ///< the grid repeated: point -1 is the last one
-  reflect,   ///< the grid mirrored at its outermost points: point -1 is point 1
-};
 
 struct ConvolutionShape {
   GridShape input;
@@ -30,7 +23,7 @@ struct ConvolutionShape {
   Extents kernel = {1, 1, 1};
   Extents stride = {1, 1, 1};
   Extents padding = {0, 0, 0};  ///< on both sides
-  PaddingKind padding_kind = PaddingKind::zero;
+  PaddingKinds padding_kind = PaddingKind::zero;
   Extents dilation = {1, 1, 1};
   std::int64_t groups = 1;  ///< of the channels; each output group sees only its input group
   bool transposed = false;
@@ -43,8 +36,9 @@ struct ConvolutionShape {
 };
 
 /// Throws Error (bad input) that says what would be right for: sizes below 1, channels that are not a
-/// multiple of the groups, too large a padding (periodic: more than the grid's extent; reflect: the extent or
-/// more), an output without points, or element counts that exceed 64 bits.
+/// multiple of the groups, too large a padding (periodic, pole: more than the grid's extent; reflect: the
+/// extent or more), poles without an even periodic axis around them, an output without points, or element
+/// counts that exceed 64 bits.
 void check(const ConvolutionShape& shape);
 
 /// Returns the output grid of a shape that has passed check().

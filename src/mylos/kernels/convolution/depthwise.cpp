@@ -11,33 +11,11 @@
 namespace mylos::depthwise {
 namespace {
 
-struct Axes {
-  explicit Axes(const Gather& gather)
-      : depth(gather.axis[0]),
-        height(gather.axis[1]),
-        width(gather.axis[2]),
-        taps(at_least_one(gather.taps)) {}
-
-  /// A box must have points. If there are no taps, the box is not used.
-  static Extents at_least_one(const Extents& taps) {
-    return {std::max<std::int64_t>(taps[0], 1), std::max<std::int64_t>(taps[1], 1),
-            std::max<std::int64_t>(taps[2], 1)};
-  }
-
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t points() const {
-    return depth.extent * height.extent * width.extent;
-  }
-  /// Returns the point that a target's tap sees, or -1.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t seen(const Triple& target, const Triple& tap) const {
-    const std::int64_t d = depth.point(target[0], tap[0]);
-    const std::int64_t h = height.point(target[1], tap[1]);
-    const std::int64_t w = width.point(target[2], tap[2]);
-    return d < 0 || h < 0 || w < 0 ? -1 : (d * height.extent + h) * width.extent + w;
-  }
-
-  GatherAxis depth, height, width;
-  Box taps;
-};
+/// Returns the taps as a box, which must have points. If there are no taps, the box is not used.
+Box box_of(const Extents& taps) {
+  return Box({std::max<std::int64_t>(taps[0], 1), std::max<std::int64_t>(taps[1], 1),
+              std::max<std::int64_t>(taps[2], 1)});
+}
 
 std::int64_t taps_of(const Gather& gather) {
   return gather.taps[0] * gather.taps[1] * gather.taps[2];
@@ -59,7 +37,8 @@ void transpose(const Execution& exec, const T* weights, std::int64_t taps, std::
 template <class T, class R>
 void sum_taps(const Execution& exec, const GatheredGemm& gemm, const GatheredOperands& operands,
               std::int64_t samples, const float* weights) {
-  const Axes axes(gemm.gather);
+  const gather::Seen from_points(gemm.gather);
+  const Box taps = box_of(gemm.gather.taps);
   const Box target(gemm.target.extent);
   const Triple start = triple(gemm.first_point);
   const Triple stride = triple(gemm.stride);
@@ -76,16 +55,16 @@ void sum_taps(const Execution& exec, const GatheredGemm& gemm, const GatheredOpe
         for_each_in_tile(count, [&](std::int64_t i) { sum[i] = 0.0f; });
         std::int64_t tap = 0;
         Triple t{};
-        for (t.value[0] = 0; sees && t[0] < axes.taps.extent(0); ++t.value[0]) {
-          for (t.value[1] = 0; t[1] < axes.taps.extent(1); ++t.value[1]) {
-            for (t.value[2] = 0; t[2] < axes.taps.extent(2); ++t.value[2]) {
-              const std::int64_t seen = axes.seen(point, t);
+        for (t.value[0] = 0; sees && t[0] < taps.extent(0); ++t.value[0]) {
+          for (t.value[1] = 0; t[1] < taps.extent(1); ++t.value[1]) {
+            for (t.value[2] = 0; t[2] < taps.extent(2); ++t.value[2]) {
+              const std::int64_t seen = from_points.point(point, t);
               const float* const weight = weights + tap * channels + first;
               ++tap;
               if (seen < 0) continue;
               float buffer[tile_width];
-              const auto value =
-                  tile_values(from + (sample * axes.points() + seen) * channels + first, count, buffer);
+              const auto value = tile_values(from + (sample * from_points.points() + seen) * channels + first,
+                                             count, buffer);
               for_each_in_tile(count, [&](std::int64_t i) { sum[i] += weight[i] * value[i]; });
             }
           }
@@ -114,7 +93,8 @@ PointBlocks blocks_of(const Gather& gather, std::int64_t samples) {
 template <class T>
 void sum_blocks(const Execution& exec, const Gather& gather, std::int64_t samples, const T* from,
                 const T* d_to, float* sums) {
-  const Axes axes(gather);
+  const gather::Seen from_points(gather);
+  const Box tap_box = box_of(gather.taps);
   const Box targets(gather.targets);
   const PointBlocks blocks = blocks_of(gather, samples);
   const std::int64_t taps = taps_of(gather);
@@ -125,7 +105,7 @@ void sum_blocks(const Execution& exec, const Gather& gather, std::int64_t sample
       exec, "d_depthwise", blocks.count() * taps, channels,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
         const std::int64_t block_index = taps_in.quotient(index);
-        const Triple tap = axes.taps.point(index - block_index * taps);
+        const Triple tap = tap_box.point(index - block_index * taps);
         const PointBlocks::Block block = blocks.block(block_index);
         const std::int64_t first_sample = block.first_row / targets.points();
         const std::int64_t first_target = block.first_row - first_sample * targets.points();
@@ -138,11 +118,12 @@ void sum_blocks(const Execution& exec, const Gather& gather, std::int64_t sample
           for (std::int64_t row = start; row < end; ++row) {
             const std::int64_t later = sample_of.quotient(first_target + row);
             const std::int64_t seen =
-                axes.seen(targets.point(first_target + row - later * targets.points()), tap);
+                from_points.point(targets.point(first_target + row - later * targets.points()), tap);
             if (seen < 0) continue;
             float buffers[2][tile_width];
-            const auto value = tile_values(
-                from + ((first_sample + later) * axes.points() + seen) * channels + first, count, buffers[0]);
+            const auto value =
+                tile_values(from + ((first_sample + later) * from_points.points() + seen) * channels + first,
+                            count, buffers[0]);
             const auto gradient =
                 tile_values(d_to + (block.first_row + row) * channels + first, count, buffers[1]);
             for_each_in_tile(count, [&](std::int64_t i) { sum[i] += value[i] * gradient[i]; });

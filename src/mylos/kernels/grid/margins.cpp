@@ -4,7 +4,8 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/kernels/grid/grid_points.hpp"
+#include "mylos/kernels/grid/grid_fold.hpp"
+#include "mylos/kernels/grid/padded_grid.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
@@ -65,15 +66,16 @@ void crop(const Execution& exec, const MarginShape& shape, std::int64_t samples,
       });
 }
 
-void check_matrices(const MarginShape& shape, const ConstTensor& inner, const ConstTensor& outer) {
-  const std::int64_t columns = outer_grid(shape).columns();
-  if (inner.rows() == outer.rows() && inner.columns() == shape.inner.columns() &&
-      outer.columns() == columns && inner.type() == outer.type())
+void check_matrices(const GridShape& inside, const GridShape& outside, const ConstTensor& inner,
+                    const ConstTensor& outer) {
+  const std::int64_t columns = outside.columns();
+  if (inner.rows() == outer.rows() && inner.columns() == inside.columns() && outer.columns() == columns &&
+      inner.type() == outer.type())
     return;
   fail_run(errors::internal,
            "margins from {} x {} of {} to {} x {} of {}: the columns must be {} and {}, rows and types equal",
            inner.rows(), inner.columns(), name_of(inner.type()), outer.rows(), outer.columns(),
-           name_of(outer.type()), shape.inner.columns(), columns);
+           name_of(outer.type()), inside.columns(), columns);
 }
 
 }  // namespace
@@ -95,16 +97,30 @@ GridShape outer_grid(const MarginShape& shape) {
 
 void pad_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& inner,
               const Tensor& outer) {
-  check_matrices(shape, inner, outer);
+  check_matrices(shape.inner, outer_grid(shape), inner, outer);
   dispatch(inner.type(),
            [&]<class T>(TypeTag<T>) { pad(exec, shape, inner.rows(), inner.as<T>(), outer.as<T>()); });
 }
 
 void crop_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& outer,
                const Tensor& inner) {
-  check_matrices(shape, inner, outer);
+  check_matrices(shape.inner, outer_grid(shape), inner, outer);
   dispatch(inner.type(),
            [&]<class T>(TypeTag<T>) { crop(exec, shape, inner.rows(), outer.as<T>(), inner.as<T>()); });
+}
+
+void extend_grid(const Execution& exec, const GridEdges& edges, const ConstTensor& inner,
+                 const Tensor& outer) {
+  check_matrices(edges.grid, edges.padded(), inner, outer);
+  dispatch(inner.type(),
+           [&]<class T>(TypeTag<T>) { pad_grid(exec, edges, inner.rows(), inner.as<T>(), outer.as<T>()); });
+}
+
+void fold_grid(const Execution& exec, const GridEdges& edges, const ConstTensor& outer, const Tensor& inner) {
+  check_matrices(edges.grid, edges.padded(), inner, outer);
+  dispatch(inner.type(), [&]<class T>(TypeTag<T>) {
+    fold_padding(exec, edges, inner.rows(), outer.as<T>(), static_cast<const T*>(nullptr), inner.as<T>());
+  });
 }
 
 }  // namespace mylos

@@ -1,10 +1,11 @@
 // Margins: adds points of zeros around a grid, and removes a grid's outer points. Each operation is the
-// other's backward pass.
+// other's backward pass. Extended grids have other values than zeros around them; folding is the backward
+// pass.
 #pragma once
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/grid/padding_kinds.hpp"
 
 namespace mylos {
 
@@ -28,5 +29,13 @@ void pad_grid(const Execution& exec, const MarginShape& shape, const ConstTensor
 /// Writes inner = the part of outer that lies on the inner grid.
 void crop_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& outer,
                const Tensor& inner);
+
+/// Writes outer = inner with the points beyond its edges. inner: [samples, columns of the grid], outer:
+/// [samples, columns of the padded one], of one type; they must not overlap.
+void extend_grid(const Execution& exec, const GridEdges& edges, const ConstTensor& inner,
+                 const Tensor& outer);
+
+/// Writes inner = at each point, the sum over the points of outer that stand for it; rounded once.
+void fold_grid(const Execution& exec, const GridEdges& edges, const ConstTensor& outer, const Tensor& inner);
 
 }  // namespace mylos

@@ -24,11 +24,28 @@ GridShape require_grid(const LayerInput& input, const char* does) {
       input.layer, does, input.grid.channels);
 }
 
-void refuse_axes(std::size_t given, const LayerInput& input, const char* key) {
+void refuse_axes(std::size_t given, const LayerInput& input, const char* key, const char* what) {
   fail_input(errors::bad_layer,
-             "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} ax{}s; give 1{}",
-             input.layer, given, key, input.axes, input.axes == 1 ? "i" : "e",
+             "model.layers: layer '{}' has {} {} in '{}', and its grid has {} ax{}s; give 1{}", input.layer,
+             given, what, key, input.axes, input.axes == 1 ? "i" : "e",
              input.axes == 1 ? "" : fmt::format(" or {}", input.axes));
+}
+
+PaddingKinds padding_kinds(const Edges& edges, const LayerInput& input) {
+  if (!edges.by_name.empty()) {
+    fail_input(errors::bad_layer,
+               "model.layers: layer '{}' has 'edges' by the names of axes, which its network does not know; "
+               "list one for each axis",
+               input.layer);
+  }
+  constexpr PaddingKind kinds[] = {PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect,
+                                   PaddingKind::pole};
+  const std::vector<Padding>& given = edges.by_axis;
+  if (given.size() != 1 && given.size() != input.axes) refuse_axes(given.size(), input, "edges", "words");
+  PaddingKinds result;
+  for (std::size_t axis = 0; axis < input.axes; ++axis)
+    result[3 - input.axes + axis] = kinds[static_cast<std::size_t>(edges.along(axis))];
+  return result;
 }
 
 bool has_fused_activation(const LayerOptions& layer) {

@@ -11,7 +11,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
-#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/grid/padding_kinds.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {
@@ -29,8 +29,9 @@ struct LayerInput {
 /// Returns the input's grid. `does`: what the layer does with it, "convolves".
 [[nodiscard]] GridShape require_grid(const LayerInput& input, const char* does);
 
-/// Throws Error (bad_input): `key` has `given` numbers for the axes of the input's grid.
-[[noreturn]] void refuse_axes(std::size_t given, const LayerInput& input, const char* key);
+/// Throws Error (bad_input): `key` has `given` numbers, or `what`, for the axes of the input's grid.
+[[noreturn]] void refuse_axes(std::size_t given, const LayerInput& input, const char* key,
+                              const char* what = "numbers");
 
 /// Returns the deck's numbers on the axes of the grid; missing axes get `absent`.
 template <class Number>
@@ -43,6 +44,9 @@ std::array<Number, 3> along_axes(const std::vector<Number>& given, std::type_ide
     result[3 - input.axes + axis] = given.size() == 1 ? given.front() : given[axis];
   return result;
 }
+
+/// Returns the kinds of the edges on the axes of the grid; missing axes get zeros.
+[[nodiscard]] PaddingKinds padding_kinds(const Edges& edges, const LayerInput& input);
 
 /// Checks the shape as the kernels do; messages name the layer. `does`: "convolve".
 template <class Shape>

@@ -33,6 +33,12 @@ std::string text_of(const Scalar& value, std::span<const std::string_view> words
 std::string text_of(const std::string& name, std::span<const std::string_view> /*words*/) {
   return fmt::format("\"{}\"", name);
 }
+std::string text_of(const Edges& edges, std::span<const std::string_view> words) {
+  std::vector<std::string> by_axis;
+  for (const Padding padding : edges.by_axis)
+    by_axis.push_back(fmt::format("\"{}\"", padding_names[static_cast<std::size_t>(padding)]));
+  return text_of(by_axis, words);
+}
 std::string text_of(const std::map<std::string, double>& settings,
                     std::span<const std::string_view> /*words*/) {
   std::vector<std::string> entries;

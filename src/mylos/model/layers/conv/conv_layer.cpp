@@ -9,18 +9,6 @@
 namespace mylos {
 namespace {
 
-PaddingKind padding_of(Padding edges) {
-  switch (edges) {
-    case Padding::periodic:
-      return PaddingKind::periodic;
-    case Padding::reflect:
-      return PaddingKind::reflect;
-    case Padding::zero:
-      break;
-  }
-  return PaddingKind::zero;
-}
-
 ConvolutionShape convolution_of(const kinds::Conv& conv, std::int64_t outputs, const LayerInput& input) {
   if (outputs == 0)
     fail_input(errors::missing_key,
@@ -32,7 +20,7 @@ ConvolutionShape convolution_of(const kinds::Conv& conv, std::int64_t outputs, c
   shape.stride = along_axes(conv.stride, 1, input, "stride");
   shape.dilation = along_axes(conv.dilation, 1, input, "dilation");
   shape.padding = along_axes(conv.stated().padding, 0, input, "padding");
-  shape.padding_kind = padding_of(conv.edges);
+  shape.padding_kind = padding_kinds(conv.edges, input);
   shape.groups = conv.groups;
   shape.transposed = conv.transposed;
   for (std::size_t axis = 0; shape.transposed && axis < 3; ++axis) {

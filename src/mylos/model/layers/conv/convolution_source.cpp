@@ -20,7 +20,7 @@ bool ConvolutionBlock::write_source(SourceLayer& layer) const {
                                 .stride = shape.stride[2],
                                 .dilation = shape.dilation[2],
                                 .padding = shape.padding[2],
-                                .edges = shape.padding_kind};
+                                .edges = shape.padding_kind[2]};
     layer.append(SourceGather{windows}, points * weight_columns(shape));
   }
   SourceLinear linear;

@@ -47,11 +47,12 @@ MarginShape cropped_to(const LayerInput& input, const std::string& like, const G
 }
 
 void append_margins(GrowingChain& network, std::string_view kind, MarginChange change,
-                    const MarginShape& shape) {
+                    const MarginShape& shape, const PaddingKinds& edges = {}) {
   auto block = std::make_unique<MarginBlock>(
       MarginOptions{.name = network.name(),
                     .change = change,
                     .shape = shape,
+                    .edges = edges,
                     .type = network.types().without_weights(network.name(), kind)});
   const GridShape output = block->output();
   network.append(std::move(block), output);
@@ -60,7 +61,11 @@ void append_margins(GrowingChain& network, std::string_view kind, MarginChange c
 }  // namespace
 
 void kinds::Pad::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
-  append_margins(network, traits.name, MarginChange::pad, padded_by(margin, network.input()));
+  const LayerInput input = network.input();
+  const MarginShape shape = padded_by(margin, input);
+  const PaddingKinds kinds = padding_kinds(edges, input);
+  static_cast<void>(checked(GridEdges{shape.inner, shape.before, kinds}, input, "pad"));
+  append_margins(network, traits.name, MarginChange::pad, shape, kinds);
 }
 
 void kinds::Crop::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {

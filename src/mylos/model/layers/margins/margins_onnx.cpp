@@ -1,4 +1,5 @@
 #include "mylos/model/layers/margins/margin_block.hpp"
+#include "mylos/model/onnx/onnx_edges.hpp"
 #include "mylos/model/onnx/onnx_layer.hpp"
 
 namespace mylos {
@@ -14,6 +15,11 @@ bool MarginBlock::write_onnx(OnnxLayer& layer) const {
     for (std::size_t axis = 0; axis < x.axes(); ++axis)
       value = graph.slice(value, static_cast<std::int64_t>(axis) + 2, first[axis], first[axis] + inner[axis]);
     layer.give({shape.inner, x.axes(), layer.type(), OnnxLayout::channels_first, value});
+    return true;
+  }
+  if (!is_plain()) {
+    layer.give({outer_grid(shape), x.axes(), layer.type(), OnnxLayout::channels_first,
+                with_edges(graph, edges(), value, layer.type(), x.axes())});
     return true;
   }
   const OnnxNumbers outer = last_axes(shape.outer, x.axes());
