@@ -88,6 +88,10 @@ struct Axes {
       of[axis] = {edges.grid.extent[axis], edges.padding[axis], edges.kinds[axis]};
   }
 
+  /// Returns whether the point may have images of this number along an axis.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool may_have(const Triple& point, int axis, int number) const {
+    return axis == poles.around || of[axis].image(point[axis], number) >= 0;
+  }
   /// Returns the index of an image of the point in the padded grid, or -1 if it has none. The images beyond a
   /// pole are those of the point half around it.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t image(Triple point, const int (&number)[3]) const {
@@ -124,7 +128,9 @@ void fold_points(const Execution& exec, const Axes& axes, const GridEdges& edges
         for_each_in_tile(count, [&](std::int64_t i) { value[i] = 0.0f; });
         int number[3];
         for (number[0] = 0; number[0] < PaddedAxis::max_images; ++number[0]) {
+          if (!axes.may_have(point, 0, number[0])) continue;
           for (number[1] = 0; number[1] < PaddedAxis::max_images; ++number[1]) {
+            if (!axes.may_have(point, 1, number[1])) continue;
             for (number[2] = 0; number[2] < PaddedAxis::max_images; ++number[2]) {
               const std::int64_t image = axes.image(point, number);
               if (image < 0) continue;

@@ -115,6 +115,13 @@ struct Seen {
                  width.point(target[2], tap[2]));
   }
 
+  /// Returns whether any of this number of taps along each axis sees a point beyond a pole.
+  [[nodiscard]] bool is_across_a_pole(const Triple& target, const Box& taps) const {
+    const int pole = poles.axis;
+    return pole >= 0 && (axis(pole).is_beyond(target[pole], 0) ||
+                         axis(pole).is_beyond(target[pole], taps.extent(pole) - 1));
+  }
+
   GatherAxis depth, height, width;
   Poles poles;
 
@@ -193,7 +200,7 @@ void copy_taps_on_host(const Rows& all, const Rows::RowStart& row, const T* from
 /// Copies a row. Taps that see adjacent memory are copied together.
 template <class T>
 void copy_row_on_host(const Rows& all, const Rows::RowStart& row, const T* from, T* to) {
-  if (all.seen.poles.axis >= 0) return copy_taps_on_host(all, row, from, to);
+  if (all.seen.is_across_a_pole(row.target, all.taps)) return copy_taps_on_host(all, row, from, to);
   const GatherAxis& depths = all.seen.depth;
   const GatherAxis& heights = all.seen.height;
   const GatherAxis& widths = all.seen.width;
