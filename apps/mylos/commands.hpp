@@ -102,6 +102,7 @@ struct EvaluateArguments {
   std::string data;                  // "" = the deck's
   std::string split = "test";        // "test", "train", "validation"
   std::vector<std::string> metrics;  // besides the loss: names of measures
+  bool variables = false;            // errors of each variable
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
 /// Of the mean over several networks, or dropout masks.
@@ -119,11 +120,20 @@ ExitCode predict_command(const PredictArguments& arguments);
 /// Of several networks, or dropout masks.
 ExitCode predict_members(const PredictArguments& arguments);
 
+/// What --climatology says of the mean of the training files.
+inline constexpr const char* training_climatology = "training";
+
 struct RolloutArguments {
   NamedCheckpoint run;
-  std::string start;   // file of arrays
-  std::string output;  // file of the levels; tables have its name with other endings
-  std::string truth;   // file of arrays; "" = none
+  bool ensemble = false;
+  std::vector<std::string> more;  // words of the command line after the first two
+  std::string start;              // file of arrays
+  std::string output;             // file of the levels; tables have its name with other endings
+  std::string truth;              // file of arrays; "" = none
+  std::string climatology;        // file of arrays, or training_climatology; "" = none
+  double perturb = 0;             // standard deviation of the noise of starts, in normalised units
+  std::int64_t members = 1;       // that each network predicts, from starts with noise
+  std::int64_t seed = -1;         // of the noise; -1: the run's
   std::int64_t steps = 1;
   std::string samples = "all";  // of the axis "sample" of `start`: "3", "0:8", "0,2,5"
   std::string starts = "0";     // first levels, likewise

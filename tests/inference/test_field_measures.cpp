@@ -106,11 +106,11 @@ TEST(FieldErrors, WeighThePointsAsManyOfThemWould) {
   broken[4] = std::numeric_limits<float>::quiet_NaN();
   const FieldErrors expected = field_errors(many_predicted, many_truths, 2);
   for (const auto& given : {predicted, broken}) {
-    const FieldErrors errors = field_errors(given, truth, 2, weights);
+    const FieldErrors errors = field_errors(given, truth, 2, MeasureWeights(weights));
     EXPECT_NEAR(errors.relative_l2, expected.relative_l2, 1e-12);
     EXPECT_NEAR(errors.nrmse, expected.nrmse, 1e-12);
     EXPECT_NEAR(errors.correlation, expected.correlation, 1e-12);
-    EXPECT_NEAR(field_energy(given, 2, weights), field_energy(many_predicted, 2), 1e-12);
+    EXPECT_NEAR(field_energy(given, 2, MeasureWeights(weights)), field_energy(many_predicted, 2), 1e-12);
   }
   EXPECT_TRUE(std::isnan(field_errors(broken, truth, 2).nrmse));
 }
@@ -199,7 +199,7 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
       }
     EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
     std::vector<float> state(4);
-    windows.state(1, state);
+    windows.state(0, 1, state);
     EXPECT_EQ(state, (std::vector<float>{expected[19], expected[17], expected[26], expected[24]}));
   }
 }

@@ -68,7 +68,7 @@ class RolloutTest : public testing::Test {
     precision.compute = DType::fp32;
     trained.emplace(make_chain(model, precision, 1, false), *engines, rows, 1 << 20, 1);
     test::set_lively_weights(trained->parameters());
-    network.emplace(InferenceContext(exec, *engines, *trained), normalizer);
+    networks[0] = &network.emplace(InferenceContext(exec, *engines, *trained), normalizer);
   }
 
   static constexpr std::int64_t rows = 16;
@@ -78,6 +78,7 @@ class RolloutTest : public testing::Test {
   std::unique_ptr<EngineSet> engines;
   std::optional<TrainingModel> trained;
   std::optional<RowInference> network;
+  RowInference* networks[1] = {};
   RankGroup ranks{MPI_COMM_WORLD, 60};
   RankGroup alone;
 };
@@ -94,8 +95,8 @@ TEST_F(RolloutTest, AnyNumberOfRanksFindsTheSame) {
                             to[{member, step}].assign(state.begin(), state.end());
                           }};
   };
-  const RolloutResult expected = roll_out(*network, alone, data, request(states));
-  const RolloutResult found = roll_out(*network, ranks, data, request(states_of_all));
+  const RolloutResult expected = roll_out(networks, alone, data, request(states));
+  const RolloutResult found = roll_out(networks, ranks, data, request(states_of_all));
   EXPECT_EQ(std::ssize(states), 5 * (steps + 1));
   EXPECT_EQ(states_of_all.empty(), ranks.rank() != 0);
   for (const auto& [index, state] : states_of_all) EXPECT_EQ(state, states[index]);
@@ -127,15 +128,22 @@ TEST_F(RolloutTest, AnyNumberOfRanksFindsTheSame) {
 TEST_F(RolloutTest, TakesNoMoreBytesThanItStates) {
   constexpr std::int64_t members = 6;
   const Waves data({64, 32}, members, 4);
-  const RolloutRequest request{.steps = 4, .members_at_once = 5, .has_spectrum = true, .take = {}};
-  const auto run = [&] { static_cast<void>(roll_out(*network, alone, data, request)); };
-  run();  // what libraries keep from their first call on
-  const long before = testing_support::peak_bytes_from_now();
-  run();
-  const auto taken = static_cast<double>(testing_support::peak_bytes() - before);
-  const auto stated = static_cast<double>(rollout_bytes(data.layout(), request, members));
-  EXPECT_LE(taken, stated);
-  EXPECT_GE(taken, 0.9 * stated);
+  const StartNoise noise(0.1, normalizer.inputs, 1);
+  const RolloutRequest plain{.steps = 4, .members_at_once = 5, .has_spectrum = true, .take = {}};
+  RolloutRequest ensemble = plain;
+  ensemble.copies = 3;
+  ensemble.noise = &noise;
+  ensemble.has_scores = true;
+  for (const RolloutRequest& request : {plain, ensemble}) {
+    const auto run = [&] { static_cast<void>(roll_out(networks, alone, data, request)); };
+    run();  // what libraries keep from their first call on
+    const long before = testing_support::peak_bytes_from_now();
+    run();
+    const auto taken = static_cast<double>(testing_support::peak_bytes() - before);
+    const auto stated = static_cast<double>(rollout_bytes(data.layout(), request, members));
+    EXPECT_LE(taken, stated);
+    EXPECT_GE(taken, 0.9 * stated);
+  }
 }
 
 TEST(StoredTrajectories, ReadTruthInTheAxesOfEachArray) {

@@ -33,7 +33,7 @@ TOPICS = {
     "data": "coordinates files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays uncertainty stored source float64 . ensemble library rollout",
+    "inference": "arrays uncertainty stored source float64 . ensemble library scores rollout",
     "interchange": ". onnx onnx_import source",
     "train": "step history evaluation health plan start adapt online run",
     "sweep": "space schedule state run",

@@ -25,12 +25,36 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
       ->add_option(
           "--out", arguments.output,
           "File for the levels, in the layout of `initial`; tables of errors, spectra and fields have "
-          "its name with the endings .errors.csv, .spectrum.csv and .rollout.json")
+          "its name with the endings .errors.csv, .errors.nc, .spectrum.csv and .rollout.json")
       ->required();
-  rollout->add_option(
+  CLI::Option* truth = rollout->add_option(
       "--truth", arguments.truth,
       "File of arrays with the true levels, counted as those of `initial`; it may be the same "
-      "file");
+      "file. Errors by variable and lead time: .errors.nc");
+  rollout
+      ->add_option(
+          "--climatology", arguments.climatology,
+          "File (or pattern) of the arrays that are predicted, without an axis \"time\", or whose mean "
+          "over it is meant; \"training\" is the mean of the run's training files: for anomaly "
+          "correlations, and as a baseline")
+      ->needs(truth);
+  rollout->add_flag("--ensemble", arguments.ensemble,
+                    "Several networks predict each start: mylos rollout --ensemble RUN RUN ... INITIAL");
+  rollout->add_option("more", arguments.more, "With --ensemble: the other words");
+  CLI::Option* perturb = rollout
+                             ->add_option("--perturb", arguments.perturb,
+                                          "Standard deviation of normal noise that each number of the state "
+                                          "gets at the start, in normalised units")
+                             ->check(CLI::PositiveNumber);
+  CLI::Option* members = rollout
+                             ->add_option("--members", arguments.members,
+                                          "Rollouts of each network from each start, with noise of their own")
+                             ->check(integer_from(2, 1000))
+                             ->needs(perturb);
+  perturb->needs(members);
+  rollout->add_option("--seed", arguments.seed, "Seed of the noise (default: the run's seed)")
+      ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))
+      ->needs(perturb);
   rollout
       ->add_option("--sample", arguments.samples,
                    "Members, if the arrays have an axis \"sample\": numbers and ranges from 0, such as 3 or "

@@ -20,6 +20,9 @@ constexpr std::size_t max_parts = 8;
 constexpr std::size_t max_steps = 100'000;  // of a rollout, and wavenumbers
 constexpr std::size_t max_spectra = 8;
 constexpr std::size_t max_members = 100'000;
+constexpr std::size_t max_variables = 100;
+constexpr std::size_t max_levels = 1'000;
+constexpr std::size_t max_measures = 100;
 constexpr double max_side = 512;  // points of a picture
 
 /// A number of points.
@@ -82,6 +85,17 @@ bool is_spectrum(const ordered_json& spectrum) {
                                 {"error", lines}});
 }
 
+/// Errors by variable and lead time, which rollouts without a truth, and older files, lack.
+bool are_variables(const ordered_json& variables) {
+  const std::size_t names = size_of_member(variables, "names");
+  const std::size_t levels = size_of_member(variables, "levels");
+  const Requirement curves = list_of(list_of(is_number_or_null, levels, levels), names, names);
+  return has_members(variables, {{"names", list_of(is_text, 0, max_variables)},
+                                 {"units", list_of(is_text, names, names)},
+                                 {"levels", list_of(is_number, 0, max_levels)},
+                                 {"measures", map_of(curves, max_measures)}});
+}
+
 bool is_rollout(const ordered_json& document) {
   const auto is_anything = [](const ordered_json&) { return true; };
   return has_members(document, {{"errors", are_errors},
@@ -98,6 +112,12 @@ std::int64_t first_step_not_finite(const ordered_json& members) {
     if (step >= 1 && step <= static_cast<double>(max_steps) && (first == 0 || step < first)) first = step;
   }
   return static_cast<std::int64_t>(first);
+}
+
+/// Returns what can be drawn of the variables.
+ordered_json variables_of(const ordered_json& document) {
+  const auto found = document.find("variables");
+  return found != document.end() && are_variables(*found) ? *found : ordered_json();
 }
 
 std::vector<std::string> rollout_files(const std::string& folder) {
@@ -141,6 +161,7 @@ ordered_json rollouts_of(const std::string& folder, ordered_json& notes) {
                         {"first_step_not_finite", first == 0 ? ordered_json() : ordered_json(first)},
                         {"errors", document["errors"]},
                         {"spectrum", document["spectrum"]},
+                        {"variables", variables_of(document)},
                         {"pictures", document["pictures"]}});
   }
   return rollouts;

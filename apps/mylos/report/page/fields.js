@@ -36,7 +36,24 @@ function rolloutCards(id, name, rollout) {
       summary: `Mean square over the points, the mean of ${members}.${broken}` }),
     spectrumChart(id, name, spectrum),
   ];
-  return [...charts.filter((chart) => chart), ...pictureCards(`${id}-picture`, name, pictures, "")];
+  return [...charts.filter((chart) => chart), ...variableCharts(id, name, rollout.variables), ...pictureCards(`${id}-picture`, name, pictures, "")];
+}
+
+// The errors of each variable against the lead time, in its units, and its anomaly correlation.
+function variableCharts(id, name, variables) {
+  if (!variables) return [];
+  const { names, units, levels, measures } = variables;
+  return names.flatMap((variable, i) => {
+    const lines = (list) => list.filter(([key]) => measures[key]).map(([key, label], look) => lineThrough(label, look, levels, measures[key][i]));
+    const unit = units[i] ? ` (${units[i]})` : "";
+    return [
+      lineChart({ id: `${id}-rmse-${i}`, title: `RMSE of ${variable}${unit}, ${name}`, log: "auto", axis: "level",
+        lines: lines([["rmse", measures.spread ? "mean of the ensemble" : "network"], ["persistence_rmse", "persistence"], ["climatology_rmse", "climatology"], ["spread", "spread of the ensemble"]]),
+        summary: "Against the lead time, in levels." }),
+      measures.acc ? lineChart({ id: `${id}-acc-${i}`, title: `Anomaly correlation of ${variable}, ${name}`, axis: "level",
+        lines: lines([["acc", measures.spread ? "mean of the ensemble" : "network"], ["persistence_acc", "persistence"]]) }) : null,
+    ].filter((chart) => chart);
+  });
 }
 
 // The truth and the network at the last step that has both, and the difference of both.
@@ -99,7 +116,8 @@ function planesOfPicture(id, title, picture, when) {
     return { name: key === "predicted" ? "prediction" : key, codes, url: imageOf(codes, rows, columns, colours),
       value: (code) => (code === notFiniteCode ? "not finite" : number(from + (code / largestCode) * (to - from))) };
   });
-  const broken = panels[1].codes.filter((code) => code === notFiniteCode).length;
+  const counts = (i) => panels[0].codes[i] !== notFiniteCode;  // points of weight 0 are blank in the truth too
+  const broken = panels[1].codes.filter((code, i) => code === notFiniteCode && counts(i)).length;
   const words = `${when} Truth and prediction from ${number(low)} to ${number(high)}, difference within \u00b1${number(span)}.` +
     (broken > 0 ? ` ${plural(broken, "point")} of the prediction not finite.` : "") + reduced(picture);
   return card({ id, title, wide: true, summary: words.trim(), legend: fieldLegend(low, high, span),
@@ -134,7 +152,9 @@ function drawPlanes(width, { rows, columns, upward }, panels) {
   const show = (place) => {
     const [row, column] = [Math.floor(place / columns), place % columns];
     cursors.forEach((cursor, i) => fill(cursor, { x: places[i].x + column * scale, y: places[i].y + row * scale, visibility: "visible" }, []));
-    return `row ${upward ? rows - 1 - row : row}, column ${column}: ${panels.map((panel) => `${panel.name} ${panel.value(panel.codes[place])}`).join(" \u00b7 ")}`;
+    const at = `row ${upward ? rows - 1 - row : row}, column ${column}`;
+    if (panels[0].codes[place] === notFiniteCode) return `${at}: does not count`;
+    return `${at}: ${panels.map((panel) => `${panel.name} ${panel.value(panel.codes[place])}`).join(" \u00b7 ")}`;
   };
   return { svg, count: rows * columns, columns, near, show };
 }

@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <span>
 
+#include "mylos/inference/scores/channel_errors.hpp"
+
 namespace mylos {
 
 struct FieldErrors {
@@ -27,13 +29,14 @@ struct FieldErrors {
   double correlation = 0;
 };
 
-/// `predicted` and `truth` are [points, channels]. `weights`: of each point, or of each number; empty: all
-/// are 1.
+/// `predicted` and `truth` are [points, channels].
 [[nodiscard]] FieldErrors field_errors(std::span<const float> predicted, std::span<const float> truth,
-                                       std::int64_t channels, std::span<const float> weights = {});
+                                       std::int64_t channels, const MeasureWeights& weights = {});
+/// Returns the errors of a field from those of its channels.
+[[nodiscard]] FieldErrors field_errors(std::span<const ChannelErrors> channels);
 
 /// Returns the energy of a field [points, channels]; not finite if a value is not.
 [[nodiscard]] double field_energy(std::span<const float> field, std::int64_t channels,
-                                  std::span<const float> weights = {});
+                                  const MeasureWeights& weights = {});
 
 }  // namespace mylos

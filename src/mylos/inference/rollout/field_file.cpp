@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -74,9 +75,11 @@ struct FieldFile::State {
     file_->reserve();
   }
 
-  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part) {
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part,
+             std::int64_t forecast) {
     const std::size_t arrays = shape_.arrays.size();
     for (Target& target : std::span(targets_).subspan(part * arrays, arrays)) {
+      if (shape_.forecasts > 1) target.box.front().begin = forecast;
       if (target.member_axis) target.box[*target.member_axis].begin = member;
       if (target.time_axis) target.box[*target.time_axis].begin = level;
       gather(target, field);
@@ -142,8 +145,12 @@ struct FieldFile::State {
     };
     const bool has_samples = std::any_of(array.axes.begin(), array.axes.end(),
                                          [](const auto& axis) { return axis.axis == sample_axis; });
+    if (shape_.forecasts > 1) {
+      add_axis(shape_.forecasts, 1, 0);
+      scales.push_back(add_forecasts());
+    }
     if (!has_samples && members() > 1) {
-      target.member_axis = 0;
+      target.member_axis = dims.size();
       add_axis(members(), 1, 0);
       scales.emplace_back();
     }
@@ -173,6 +180,20 @@ struct FieldFile::State {
     hdf5::attach_scales(*file_, path, scales);
     targets_.push_back(std::move(target));
     return channel + channels;
+  }
+
+  /// Writes the numbers of the forecasts, once. Returns their path; "" if the data have something else there.
+  std::string add_forecasts() {
+    const std::string path = "/member";
+    if (has_forecasts_) return path;
+    if (file_->exists(path) || source_.exists(path)) return "";
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(shape_.forecasts));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    file_->create_dataset(path, DType::int64, {shape_.forecasts}).write(0, shape_.forecasts, numbers.data());
+    file_->write_attribute(path, "standard_name", "realization");
+    hdf5::make_scale(*file_, path, "member");
+    has_forecasts_ = true;
+    return path;
   }
 
   /// Writes the coordinates of an axis, once. Returns their path; "" if the data have none.
@@ -224,6 +245,7 @@ struct FieldFile::State {
   std::int64_t outputs_ = 0;                                     // of a point
   std::vector<std::pair<std::string, std::int64_t>> grid_ = {};  // axes and their strides in a field
   std::vector<Target> targets_;
+  bool has_forecasts_ = false;  // their numbers are in the file
 };
 
 FieldFile::FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape)
@@ -231,9 +253,9 @@ FieldFile::FieldFile(const std::string& path, const ArrayStore& like, const Fiel
 
 FieldFile::~FieldFile() = default;
 
-void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field,
-                      std::size_t part) {
-  state_->write(member, level, field, part);
+void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part,
+                      std::int64_t forecast) {
+  state_->write(member, level, field, part, forecast);
 }
 
 void FieldFile::close() {

@@ -34,23 +34,25 @@ struct FieldFileShape {
   std::vector<std::int64_t> levels;   // the index of each along the axis "time" of the data, from 0
   std::string checkpoint;             // by which the fields were predicted
   std::vector<FieldPart> parts = {};  // besides the predictions themselves
+  std::int64_t forecasts = 1;         // of each member; of several, arrays have an axis "member" in front
 };
 
 class FieldFile {
  public:
   /// Creates the temporary file of `path`, with room on the disk for all levels. `like`: a store of the data,
   /// whose first file gives the layout; it must outlive the object. Arrays without an axis "sample" get an
-  /// axis "member" in front where there are several members. Throws Error: bad_input where a part has the
-  /// name of another array, failed where the disk has no room.
+  /// axis for the members in front, without coordinates, where there are several. Throws Error: bad_input
+  /// where a part has the name of another array, failed where the disk has no room.
   FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape);
   ~FieldFile();
   FieldFile(const FieldFile&) = delete;
   FieldFile& operator=(const FieldFile&) = delete;
 
   /// Writes the field [points, outputs] of a member and a level, counted from 0, in any order. The channels
-  /// of the arrays follow each other. To be called for each member, level and part: 0 are the predictions,
-  /// then come the parts of the shape.
-  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part = 0);
+  /// of the arrays follow each other. To be called for each member, level, part and forecast: part 0 are the
+  /// predictions, then come the parts of the shape.
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part = 0,
+             std::int64_t forecast = 0);
   /// After the last field.
   void close();
   /// Waits for the disk and gives the file its name, without HDF5 or MPI.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "mylos/base/numbers/random.hpp"
@@ -35,7 +36,9 @@ void set_scales(FieldPicture& picture) {
 }  // namespace
 
 FieldPicture make_picture(std::span<const std::int64_t> extents, std::int64_t channels, std::int64_t channel,
-                          std::span<const float> truth, std::span<const float> predicted) {
+                          std::span<const float> truth, std::span<const float> predicted,
+                          const MeasureWeights& weights) {
+  constexpr float blank = std::numeric_limits<float>::quiet_NaN();
   FieldPicture picture;
   std::int64_t first = 0;  // point of the plane
   std::int64_t height = 1;
@@ -52,9 +55,12 @@ FieldPicture make_picture(std::span<const std::int64_t> extents, std::int64_t ch
   picture.columns = thinned(width, picture.every);
   for (std::int64_t row = 0; row < height; row += picture.every) {
     for (std::int64_t column = 0; column < width; column += picture.every) {
-      const auto index = static_cast<std::size_t>((first + row * width + column) * channels + channel);
-      picture.truth.push_back(truth[index]);
-      picture.predicted.push_back(predicted[index]);
+      const auto point = static_cast<std::size_t>(first + row * width + column);
+      const std::size_t index =
+          point * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel);
+      const bool counts = weights.at(point, static_cast<std::size_t>(channel)) > 0;
+      picture.truth.push_back(counts ? truth[index] : blank);
+      picture.predicted.push_back(counts ? predicted[index] : blank);
     }
   }
   set_scales(picture);

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "mylos/inference/scores/channel_points.hpp"
+
 namespace mylos {
 
 inline constexpr std::int64_t max_picture_side = 96;
@@ -32,10 +34,11 @@ struct FieldPicture {
   std::vector<float> predicted;
 };
 
-/// `truth` and `predicted` are [points, channels] of a grid with these extents; none: one point.
+/// `truth` and `predicted` are [points, channels] of a grid with these extents; none: one point. Points of
+/// weight 0 are NaN in the picture.
 [[nodiscard]] FieldPicture make_picture(std::span<const std::int64_t> extents, std::int64_t channels,
                                         std::int64_t channel, std::span<const float> truth,
-                                        std::span<const float> predicted);
+                                        std::span<const float> predicted, const MeasureWeights& weights = {});
 
 /// Returns the codes of values, from `low` to `high`.
 [[nodiscard]] std::vector<std::uint8_t> picture_codes(std::span<const float> values, double low, double high);

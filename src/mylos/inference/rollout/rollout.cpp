@@ -1,102 +1,14 @@
 #include "mylos/inference/rollout/rollout.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/inference/rollout/rollout_windows.hpp"
+#include "mylos/inference/rollout/member_rollouts.hpp"
 
 namespace mylos {
 namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr FieldErrors no_errors{unknown, unknown, unknown};
-
-/// The rollouts of a rank, a few members at a time.
-class MemberRollouts {
- public:
-  MemberRollouts(RowInference& network, const Trajectories& data, const RolloutRequest& request)
-      : network_(network),
-        data_(data),
-        request_(request),
-        values_(static_cast<std::size_t>(data.layout().state_values())),
-        windows_(data.layout(), request.members_at_once),
-        outputs_(static_cast<std::size_t>(request.members_at_once) * values_),
-        states_(outputs_.size()),
-        starts_(outputs_.size()),
-        start_energies_(static_cast<std::size_t>(request.members_at_once)),
-        truth_(values_) {}
-
-  void start(std::int64_t first, std::int64_t count) {
-    first_ = first;
-    count_ = count;
-    windows_.start(data_, first, count);
-    for (std::int64_t member = 0; member < count; ++member) {
-      windows_.state(member, of(starts_, member));
-      windows_.state(member, of(states_, member));
-      start_energies_[static_cast<std::size_t>(member)] =
-          field_energy(of(starts_, member), data_.layout().outputs(), request_.weights);
-    }
-  }
-
-  void advance(std::int64_t step) {
-    if (count_ == 0) return;
-    const auto outputs = std::span(outputs_).first(static_cast<std::size_t>(count_) * values_);
-    network_.run(windows_.inputs(), outputs);
-    windows_.advance(data_, step, outputs, step == request_.steps);
-    for (std::int64_t member = 0; member < count_; ++member) windows_.state(member, of(states_, member));
-  }
-
-  [[nodiscard]] MemberStep measure(std::int64_t member, std::int64_t step) {
-    const std::int64_t channels = data_.layout().outputs();
-    const std::span<const float> state = of(states_, member);
-    const double energy = field_energy(state, channels, request_.weights);
-    const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
-    MemberStep found{no_errors, no_errors, energy, drift, unknown};
-    if (!read_truth(member, step)) return found;
-    found.network = field_errors(state, truth_, channels, request_.weights);
-    found.persistence = field_errors(of(starts_, member), truth_, channels, request_.weights);
-    found.truth_energy = field_energy(truth_, channels, request_.weights);
-    return found;
-  }
-
-  /// Reads the truth of a step, 0 included; returns whether there is any.
-  bool read_truth(std::int64_t member, std::int64_t step) {
-    if (step == 0) {
-      std::ranges::copy(of(starts_, member), truth_.begin());
-      return true;
-    }
-    if (!data_.has_truth(first_ + member, step)) return false;
-    data_.read_truth(first_ + member, step, truth_);
-    return true;
-  }
-
-  [[nodiscard]] std::span<float> state(std::int64_t member) { return of(states_, member); }
-  [[nodiscard]] std::span<const float> truth() const { return truth_; }
-  [[nodiscard]] std::int64_t first() const { return first_; }
-  [[nodiscard]] std::int64_t count() const { return count_; }
-
- private:
-  [[nodiscard]] std::span<float> of(std::vector<float>& fields, std::int64_t member) const {
-    return std::span(fields).subspan(static_cast<std::size_t>(member) * values_, values_);
-  }
-
-  RowInference& network_;
-  const Trajectories& data_;
-  const RolloutRequest& request_;
-  std::size_t values_;  // of a state
-  RolloutWindows windows_;
-  std::vector<float> outputs_;
-  std::vector<float> states_;
-  std::vector<float> starts_;
-  std::vector<double> start_energies_;
-  std::vector<float> truth_;
-  std::int64_t first_ = 0;
-  std::int64_t count_ = 0;
-};
 
 /// A level without a grid has one point.
 std::vector<std::int64_t> extents_of(const LevelLayout& layout) {
@@ -181,10 +93,10 @@ void hand_over(RankGroup& ranks, const RolloutRequest& request, MemberRollouts& 
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const Part& part = all[static_cast<std::size_t>(rank)];
     for (std::int64_t member = 0; member < part.count; ++member) {
-      const std::span<float> state = rank == ranks.rank() ? own.state(member) : std::span(other);
-      broadcast_large(ranks, std::as_writable_bytes(state), rank);
+      const std::span<float> states = rank == ranks.rank() ? own.states(member) : std::span(other);
+      broadcast_large(ranks, std::as_writable_bytes(states), rank);
       run_on_all(ranks, [&] {
-        if (ranks.rank() == 0) request.take(part.first + member, step, state);
+        if (ranks.rank() == 0) request.take(part.first + member, step, states);
       });
     }
   }
@@ -201,92 +113,37 @@ void gather_members(RankGroup& ranks, std::int64_t members, std::size_t of_membe
   }
 }
 
-/// A mean over the values that are known.
-struct KnownMean {
-  double sum = 0;
-  std::int64_t count = 0;
-
-  void add(double value) {
-    sum += value;
-    ++count;
-  }
-  [[nodiscard]] double value() const { return count == 0 ? unknown : sum / static_cast<double>(count); }
-};
-
 }  // namespace
 
-std::int64_t RolloutResult::first_not_finite(std::int64_t member) const {
-  for (std::int64_t step = 1; step <= steps; ++step)
-    if (!std::isfinite(at(member, step).energy)) return step;
-  return 0;
-}
-
-MemberStep RolloutResult::mean(std::int64_t step) const {
-  KnownMean network[3];
-  KnownMean persistence[3];
-  KnownMean energy;
-  KnownMean drift;
-  KnownMean truth_energy;
-  for (std::int64_t member = 0; member < members; ++member) {
-    const MemberStep& one = at(member, step);
-    energy.add(one.energy);
-    drift.add(one.energy_drift);
-    if (std::isnan(one.truth_energy)) continue;
-    truth_energy.add(one.truth_energy);
-    const auto add = [](KnownMean(&to)[3], const FieldErrors& errors) {
-      to[0].add(errors.relative_l2);
-      to[1].add(errors.nrmse);
-      to[2].add(errors.correlation);
-    };
-    add(network, one.network);
-    add(persistence, one.persistence);
-  }
-  const auto errors = [](const KnownMean(&of)[3]) {
-    return FieldErrors{of[0].value(), of[1].value(), of[2].value()};
-  };
-  return {errors(network), errors(persistence), energy.value(), drift.value(), truth_energy.value()};
-}
-
-std::int64_t RolloutResult::compared_steps() const {
-  std::int64_t count = 0;
-  for (std::int64_t step = 1; step <= steps; ++step) count += std::isnan(mean(step).truth_energy) ? 0 : 1;
-  return count;
-}
-
-double RolloutResult::mean_nrmse() const {
-  double sum = 0;
-  for (std::int64_t step = 1; step <= steps; ++step) {
-    const MemberStep of_members = mean(step);
-    if (!std::isnan(of_members.truth_energy)) sum += of_members.network.nrmse;
-  }
-  return sum / static_cast<double>(compared_steps());
-}
-
-RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectories& data,
+RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks, const Trajectories& data,
                        const RolloutRequest& request) {
   const LevelLayout& layout = data.layout();
   const std::int64_t members = data.members();
+  const Share share = share_of(members, ranks.rank(), ranks.size());
   RolloutResult result{.steps = request.steps, .members = members, .all = {}, .spectrum = {}};
   std::optional<MemberRollouts> own;
   std::optional<SpectrumSums> spectrum;
+  std::optional<ScoreSums> scores;
   std::vector<float> other;
   run_on_all(ranks, [&] {
     result.all.resize(static_cast<std::size_t>(members * request.steps));
-    own.emplace(network, data, request);
+    own.emplace(networks, data, request);
     spectrum.emplace(layout, request);
-    if (ranks.size() > 1) other.resize(static_cast<std::size_t>(layout.state_values()));
+    if (request.has_scores) scores.emplace(ranks, request.steps, layout.outputs(), share.first, share.count);
+    if (ranks.size() > 1) other.resize(static_cast<std::size_t>(request.forecasts() * layout.state_values()));
   });
-  const Share share = share_of(members, ranks.rank(), ranks.size());
   const std::int64_t largest = share_of(members, 0, ranks.size()).count;
   const auto record = [&](std::int64_t step) {
     for (std::int64_t member = 0; member < own->count(); ++member) {
       const std::int64_t trajectory = own->first() + member;
-      if (step > 0)
+      if (step > 0) {
         result.all[static_cast<std::size_t>(trajectory * request.steps + step - 1)] =
             own->measure(member, step);
+        if (scores && data.has_truth(trajectory, step)) scores->add(trajectory, step, own->scores());
+      }
       if (!request.has_spectrum) continue;
       const bool known = own->read_truth(member, step);
-      spectrum->add(step, own->state(member), known ? own->truth() : std::span<const float>());
+      spectrum->add(step, own->mean(member), known ? own->truth() : std::span<const float>());
     }
   };
   for (std::int64_t done = 0; done < largest; done += request.members_at_once) {
@@ -305,23 +162,28 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
   }
   gather_members(ranks, members, static_cast<std::size_t>(request.steps), result.all);
   result.spectrum = spectrum->means(ranks, members);
+  if (scores) result.scores = scores->means();
   return result;
 }
 
-std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request, std::int64_t members) {
+std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request, std::int64_t members,
+                          int ranks) {
   const auto values = static_cast<std::size_t>(layout.state_values());
-  const std::size_t states = (3 * static_cast<std::size_t>(request.members_at_once) + 3) * values;
   const auto steps = static_cast<std::size_t>(request.steps + 1);
   std::size_t spectra = 0;
   if (request.has_spectrum) {
     const std::vector<std::int64_t> extents = extents_of(layout);
-    spectra = FieldSpectrum::memory_bytes(extents) +
+    spectra = FieldSpectrum::memory_bytes(extents) + values * sizeof(float) +
               3 * steps * SpectrumSums::parts * sizeof(double) *
                   static_cast<std::size_t>(FieldSpectrum::wavenumbers_of(extents));
   }
-  return RolloutWindows::memory_bytes(layout, request.members_at_once) + states * sizeof(float) +
-         static_cast<std::size_t>(request.members_at_once) * sizeof(double) +
-         static_cast<std::size_t>(members * request.steps) * sizeof(MemberStep) + spectra;
+  const std::size_t scores =
+      request.has_scores ? ScoreSums::memory_bytes(request.steps, layout.outputs(),
+                                                   share_of(members, ranks - 1, ranks).count, ranks == 1)
+                         : 0;
+  return MemberRollouts::memory_bytes(layout, request) +
+         static_cast<std::size_t>(request.forecasts()) * values * sizeof(float) +  // of another rank
+         static_cast<std::size_t>(members * request.steps) * sizeof(MemberStep) + spectra + scores;
 }
 
 }  // namespace mylos

@@ -1,5 +1,8 @@
-// Rollouts: a network is applied to its own outputs, step after step, and compared with the truth and with
-// persistence, which predicts that nothing changes.
+// Rollouts: networks are applied to their own outputs, step after step, and compared with the truth, with
+// persistence, which predicts that nothing changes, and with a climatology.
+//
+// A member is one start of the data. Each network predicts each member `copies` times, from starts that
+// `noise` makes differ. With more than one of these forecasts the member's state is their mean.
 #pragma once
 
 #include <functional>
@@ -11,7 +14,9 @@
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/rollout/field_errors.hpp"
 #include "mylos/inference/rollout/spectrum.hpp"
+#include "mylos/inference/rollout/start_noise.hpp"
 #include "mylos/inference/rollout/trajectories.hpp"
+#include "mylos/inference/scores/variable_scores.hpp"
 
 namespace mylos {
 
@@ -36,6 +41,7 @@ struct RolloutResult {
   std::int64_t members = 0;
   std::vector<MemberStep> all;         // [members, steps], steps from 1
   std::vector<StepSpectrum> spectrum;  // of steps 0 ... steps; of rank 0, where it was asked for
+  StepScores scores = {};              // of each variable; likewise
 
   [[nodiscard]] const MemberStep& at(std::int64_t member, std::int64_t step) const {
     return all[static_cast<std::size_t>(member * steps + step - 1)];
@@ -54,20 +60,29 @@ struct RolloutResult {
 struct RolloutRequest {
   std::int64_t steps = 1;
   std::int64_t members_at_once = 1;  // of a rank
+  std::int64_t networks = 1;
+  std::int64_t copies = 1;  // forecasts of each network for a member
   bool has_spectrum = false;
-  std::span<const float> weights = {};  // of points or numbers, in the measures; empty: all are 1
-  /// Rank 0 receives the state [points, outputs] of a member after `step` (0: what it begins with), in any
-  /// order of members, and in the order of steps for each.
-  std::function<void(std::int64_t member, std::int64_t step, std::span<const float> state)> take = {};
+  bool has_scores = false;                  // measures each variable
+  MeasureWeights weights = {};              // in the measures
+  std::span<const float> climatology = {};  // [points, outputs], for has_scores; empty: not known
+  const StartNoise* noise = nullptr;        // null: forecasts begin with the levels of the data
+  /// Rank 0 receives the states [forecasts, points, outputs] of a member after `step` (0: what it begins
+  /// with), in any order of members, and in the order of steps for each. The forecasts of a network follow
+  /// each other.
+  std::function<void(std::int64_t member, std::int64_t step, std::span<const float> states)> take = {};
+
+  [[nodiscard]] std::int64_t forecasts() const { return networks * copies; }
 };
 
 /// All ranks; each makes the rollouts of its part of the members. Returns the same numbers on every rank, but
-/// for the spectrum. Throws Error on all ranks if one fails.
-[[nodiscard]] RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectories& data,
-                                     const RolloutRequest& request);
+/// for the spectrum and the scores. Throws Error on all ranks if one fails. `networks`: as many as the
+/// request says, of the same inputs and outputs.
+[[nodiscard]] RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks,
+                                     const Trajectories& data, const RolloutRequest& request);
 
-/// Returns the bytes of host memory that roll_out() takes on a rank.
+/// Returns the bytes of host memory that roll_out() takes on each of `ranks` ranks at most.
 [[nodiscard]] std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request,
-                                        std::int64_t members);
+                                        std::int64_t members, int ranks = 1);
 
 }  // namespace mylos

@@ -4,23 +4,26 @@
 
 namespace mylos {
 
-RolloutWindows::RolloutWindows(const LevelLayout& layout, std::int64_t members)
+RolloutWindows::RolloutWindows(const LevelLayout& layout, std::int64_t members, std::int64_t forecasts)
     : layout_(layout),
       points_(layout.points()),
-      inputs_(static_cast<std::size_t>(members * points_ * layout.inputs())),
+      forecasts_(forecasts),
+      inputs_(static_cast<std::size_t>(forecasts * members * points_ * layout.inputs())),
       level_(static_cast<std::size_t>(layout.level_values())) {}
 
-std::size_t RolloutWindows::memory_bytes(const LevelLayout& layout, std::int64_t members) {
-  return static_cast<std::size_t>(members * layout.points() * layout.inputs() + layout.level_values()) *
+std::size_t RolloutWindows::memory_bytes(const LevelLayout& layout, std::int64_t members,
+                                         std::int64_t forecasts) {
+  return static_cast<std::size_t>(forecasts * members * layout.points() * layout.inputs() +
+                                  layout.level_values()) *
          sizeof(float);
 }
 
-float* RolloutWindows::at(std::int64_t member, std::int64_t point) {
-  return inputs_.data() + (member * points_ + point) * layout_.inputs();
+float* RolloutWindows::at(std::int64_t window, std::int64_t point) {
+  return inputs_.data() + (window * points_ + point) * layout_.inputs();
 }
 
-const float* RolloutWindows::at(std::int64_t member, std::int64_t point) const {
-  return inputs_.data() + (member * points_ + point) * layout_.inputs();
+const float* RolloutWindows::at(std::int64_t window, std::int64_t point) const {
+  return inputs_.data() + (window * points_ + point) * layout_.inputs();
 }
 
 void RolloutWindows::start(const Trajectories& from, std::int64_t first, std::int64_t count) {
@@ -38,10 +41,25 @@ void RolloutWindows::start(const Trajectories& from, std::int64_t first, std::in
       }
     }
   }
+  for (std::int64_t forecast = 1; forecast < forecasts_; ++forecast)
+    std::copy_n(at(0, 0), count * points_ * layout_.inputs(), at(window_of(forecast, 0), 0));
+}
+
+void RolloutWindows::change_states(std::int64_t forecast, std::int64_t member,
+                                   const std::function<void(std::size_t column, float& value)>& change) {
+  float* inputs = at(window_of(forecast, member), 0);
+  for (std::int64_t point = 0; point < points_; ++point) {
+    for (std::int64_t slot = 0; slot < layout_.history; ++slot) {
+      for (const std::int64_t channel : layout_.state) {
+        const std::int64_t column = point * layout_.inputs() + slot * layout_.channels + channel;
+        change(static_cast<std::size_t>(column), inputs[column]);
+      }
+    }
+  }
 }
 
 std::span<const float> RolloutWindows::inputs() const {
-  return std::span(inputs_).first(static_cast<std::size_t>(count_ * points_ * layout_.inputs()));
+  return std::span(inputs_).first(static_cast<std::size_t>(forecasts_ * count_ * points_ * layout_.inputs()));
 }
 
 void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::span<const float> outputs,
@@ -51,15 +69,14 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
   const auto state = static_cast<std::size_t>(layout_.outputs());
   std::vector<float> newest(static_cast<std::size_t>(layout_.channels));
   const bool reads = layout_.has_forcings() && !is_last;
-  for (std::int64_t member = 0; member < count_; ++member) {
-    if (reads) from.read_level(first_ + member, step * layout_.ahead, level_);
+  const auto advance_window = [&](std::int64_t window) {
     for (std::int64_t point = 0; point < points_; ++point) {
-      float* inputs = at(member, point);
+      float* inputs = at(window, point);
       std::copy_n(inputs + older, layout_.channels, newest.data());
       std::copy_n(inputs + layout_.channels, older, inputs);
       float* next = inputs + older;
       std::copy_n(reads ? level_.data() + point * width : newest.data(), layout_.channels, next);
-      const float* values = outputs.data() + static_cast<std::size_t>(member * points_ + point) * state;
+      const float* values = outputs.data() + static_cast<std::size_t>(window * points_ + point) * state;
       const std::size_t first = static_cast<std::size_t>(point) * state;
       for (std::size_t i = 0; i < state; ++i) {
         const auto channel = static_cast<std::size_t>(layout_.state[i]);
@@ -70,14 +87,19 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
         next[channel] = layout_.adds_newest ? newest[channel] + values[i] : values[i];
       }
     }
+  };
+  for (std::int64_t member = 0; member < count_; ++member) {
+    if (reads) from.read_level(first_ + member, step * layout_.ahead, level_);
+    for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast)
+      advance_window(window_of(forecast, member));
   }
 }
 
-void RolloutWindows::state(std::int64_t member, std::span<float> values) const {
+void RolloutWindows::state(std::int64_t forecast, std::int64_t member, std::span<float> values) const {
   const std::int64_t newest = (layout_.history - 1) * layout_.channels;
   std::size_t to = 0;
   for (std::int64_t point = 0; point < points_; ++point) {
-    const float* level = at(member, point) + newest;
+    const float* level = at(window_of(forecast, member), point) + newest;
     for (const std::int64_t channel : layout_.state) values[to++] = level[channel];
   }
 }

@@ -120,6 +120,23 @@ void make_scale(File& file, const std::string& dataset, const std::string& name)
   write_text("NAME", name);
 }
 
+void write_names(File& file, const std::string& path, std::span<const std::string> names) {
+  const LibraryScope scope;
+  std::vector<const char*> texts;
+  for (const std::string& name : names) texts.push_back(name.c_str());
+  const Handle type = text_type(H5T_VARIABLE);  // h5netcdf reads others as bytes
+  const auto extent = static_cast<hsize_t>(names.size());
+  const Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  checked(H5Pset_obj_track_times(creation.id(), false));  // the same calls write the same bytes
+  const Handle dataset(checked_write(H5Dcreate2(file.state().id, path.c_str(), type.id(), space.id(),
+                                                H5P_DEFAULT, creation.id(), H5P_DEFAULT),
+                                     file.state(), path),
+                       H5Dclose);
+  checked_write(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), file.state(),
+                path);
+}
+
 void attach_scales(File& file, const std::string& array, std::span<const std::string> scales) {
   if (std::all_of(scales.begin(), scales.end(), [](const std::string& scale) { return scale.empty(); }))
     return;

@@ -90,7 +90,7 @@ std::int64_t members_not_finite(const RolloutResult& result, std::int64_t step) 
   return count;
 }
 
-/// Returns at most `count` of the steps 0 ... last, evenly apart.
+/// Returns at most `count` of the numbers 0 ... last, evenly apart.
 std::vector<std::int64_t> some_steps(std::int64_t last, std::int64_t count) {
   std::vector<std::int64_t> steps;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -136,6 +136,35 @@ ordered_json json_of_spectrum(const RolloutResult& result) {
   return json;
 }
 
+/// Returns the measures of the first variables, at some of the steps.
+ordered_json json_of_variables(const StepScores& scores, const ScoreAxes& axes) {
+  if (axes.levels.empty()) return nullptr;
+  constexpr std::int64_t max_levels = 400;
+  constexpr std::int64_t max_variables = 12;
+  const std::vector<std::int64_t> places = some_steps(std::ssize(axes.levels) - 1, max_levels);
+  const std::int64_t count = std::min(scores.channels, max_variables);
+  ordered_json json{{"names", ordered_json::array()},
+                    {"units", ordered_json::array()},
+                    {"levels", ordered_json::array()},
+                    {"measures", ordered_json::object()}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    json["names"].push_back(axes.variables[i]);
+    json["units"].push_back(axes.units[i]);
+  }
+  for (const std::int64_t place : places)
+    json["levels"].push_back(axes.levels[static_cast<std::size_t>(place)]);
+  for (const ScoreTable& table : score_tables(scores)) {
+    ordered_json& measure = json["measures"][table.name] = ordered_json::array();
+    for (std::int64_t variable = 0; variable < count; ++variable) {
+      std::vector<double> values;
+      for (const std::int64_t place : places)
+        values.push_back(table.values[static_cast<std::size_t>(place * scores.channels + variable)]);
+      measure.push_back(numbers(values));
+    }
+  }
+  return json;
+}
+
 }  // namespace
 
 void write_picture_file(const std::string& path, std::int64_t step,
@@ -164,6 +193,7 @@ void write_rollout_file(const std::string& path, const RolloutDocument& given) {
   document["mean_nrmse"] = number(result.mean_nrmse());
   document["errors"] = json_of_errors(result);
   document["spectrum"] = json_of_spectrum(result);
+  document["variables"] = json_of_variables(result.scores, given.axes);
   document["pictures"] = json_of(given.pictures);
   publish_json(path, document);
 }

@@ -3,6 +3,7 @@
 //   samples.json       {format: "mylos-samples", version, step, parts: {validation|test: [picture, ...]}}
 //   NAME.rollout.json  {format: "mylos-rollout", version, network, step, start, truth, members: [...],
 //                       errors: {NAME: [of each step]}, spectrum: {wavenumber, steps, network, truth, error},
+//                       variables: {names, units, levels, measures: {NAME: [[of each level], of each name]}},
 //                       pictures: [picture, ...]}
 //   NAME.errors.csv    a line for each step
 //   NAME.spectrum.csv  a line for each step and wavenumber
@@ -20,6 +21,7 @@
 #include "mylos/data/run/data_part.hpp"
 #include "mylos/inference/rollout/field_picture.hpp"
 #include "mylos/inference/rollout/rollout.hpp"
+#include "mylos/inference/scores/score_file.hpp"
 
 namespace mylos {
 
@@ -30,6 +32,7 @@ struct RolloutDocument {
   std::string truth;                 // "": there is none
   std::vector<std::string> members;  // what each is, for people
   const RolloutResult* result = nullptr;
+  ScoreAxes axes = {};  // of the result's scores, if it has some
   std::vector<FieldPicture> pictures;
 };
 

@@ -45,8 +45,10 @@ RolloutResult RolloutEvaluation::measure(const Quiesced& /*quiet*/, const Infere
   run_on_all(ranks, [&] { rows.emplace(context, normalizer); });
   RolloutRequest request = this->request(context.model.samples());
   const std::optional<OutputField> field = context.model.chain().head->field();
-  if (field && field->weights) request.weights = field->weights->values;
-  return roll_out(*rows, ranks, *trajectories_, request);
+  if (field && field->weights)
+    request.weights = MeasureWeights(field->weights->values, field->weights->channels);
+  RowInference* const networks[] = {&*rows};
+  return roll_out(networks, ranks, *trajectories_, request);
 }
 
 std::vector<std::string> RolloutEvaluation::member_names() const {

@@ -30,6 +30,7 @@ SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int6
       upward_(upward),
       channels_(chain.output_grid().channels),
       outputs_(chain.outputs()) {
+  if (const std::optional<OutputField> field = chain.head->field()) weights_ = field->weights;
   while (extents_.front() == 1) extents_.erase(extents_.begin());  // axes that the grid does not have
   for (const std::int64_t sample : chosen_by_seed(seed, samples, max_samples))
     chosen_.push_back({sample, {}, {}});
@@ -77,7 +78,9 @@ std::vector<FieldPicture> SamplePictures::gather(RankGroup& ranks) {
                       static_cast<int>(owner - all.begin()));
     for (std::int64_t channel = 0; ranks.rank() == 0 && channel < std::min(channels_, max_channels);
          ++channel) {
-      FieldPicture picture = make_picture(extents_, channels_, channel, one.truth, one.predicted);
+      const MeasureWeights weights =
+          weights_ ? MeasureWeights(weights_->values, weights_->channels) : MeasureWeights();
+      FieldPicture picture = make_picture(extents_, channels_, channel, one.truth, one.predicted, weights);
       picture.upward = upward_;
       picture.title = fmt::format("sample {}", one.sample);
       picture.channel = static_cast<std::int64_t>(names_.size()) == channels_

@@ -50,6 +50,7 @@ class SamplePictures {
   bool upward_;
   std::int64_t channels_;
   std::int64_t outputs_;
+  std::shared_ptr<const PointWeights> weights_;  // null: all points count
   std::vector<Taken> chosen_;
 };
 

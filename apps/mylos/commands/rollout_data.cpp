@@ -1,0 +1,187 @@
+#include "commands/rollout_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "commands/rollout_members.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/samples.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/large_broadcast.hpp"
+#include "mylos/data/arrays/file_pattern.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// Throws unless the file's fields are what the network reads and predicts.
+void require_fits(const StoredNetwork& network, const LevelLayout& layout, const std::string& path) {
+  const std::int64_t of_sample = layout.points_are_samples ? 1 : layout.points();
+  const Chain& chain = network.chain;
+  if (of_sample * layout.inputs() == chain.inputs() && of_sample * layout.outputs() == chain.outputs())
+    return;
+  fail_input(errors::data_mismatch,
+             "{}: its levels make samples of {} inputs and {} targets, but {} has {} inputs and {} outputs",
+             path, of_sample * layout.inputs(), of_sample * layout.outputs(), network.path, chain.inputs(),
+             chain.outputs());
+}
+
+/// Returns the options of whole trajectories.
+ArrayOptions trajectory_options(const StoredNetwork& network) {
+  ArrayOptions options = network.options.data.arrays;
+  options.slice = slices_of_trajectories(options.slice);
+  options.compare_times_if(network.samples.level_step.is_known());
+  return options;
+}
+
+/// Throws unless the fields of `other` lie where those of the starts do.
+void require_same_grid(const StoredLevels& starts, const std::string& start, const StoredLevels& other,
+                       const std::string& path, const ArrayOptions& options) {
+  const auto extents = [](const StoredLevels& levels) {
+    std::vector<std::int64_t> grid = levels.store().grid();
+    if (!grid.empty()) grid.pop_back();
+    return grid;
+  };
+  if (extents(starts) != extents(other))
+    fail_input(errors::data_mismatch, "{}: its fields lie on another grid than those of {}", path, start);
+  // Other arrays may be staggered.
+  const bool same_array = options.inputs.front() == options.targets.front();
+  (same_array ? require_same_axes : require_same_directions)(starts.store().axes(), start,
+                                                             other.store().axes(), path);
+}
+
+/// Returns the options by which a climatology is read: that of the data, or without its axes "sample" and
+/// "time" where the first array has fewer dimensions.
+ArrayOptions climatology_options(const StoredNetwork& network, const std::string& file) {
+  ArrayOptions options = trajectory_options(network);
+  const std::string& first = options.targets.front();
+  const std::size_t dims = hdf5::Array(hdf5::File::open(file), first).facts().dims.size();
+  if (dims >= options.axes_for(first).size()) return options;
+  for (const std::string& target : options.targets) {
+    std::vector<std::string> axes = options.axes_for(target);
+    std::erase_if(axes, [](const std::string& axis) { return axis == sample_axis || axis == time_axis; });
+    std::erase_if(options.axes_of, [&](const ArrayAxes& each) { return each.array == target; });
+    options.axes_of.push_back({target, std::move(axes)});
+  }
+  std::erase_if(options.slice, [](const AxisSlice& slice) { return slice.axis == time_axis; });
+  return options;
+}
+
+/// Returns the mean over all levels, in their order.
+std::vector<float> mean_of_levels(const StoredLevels& levels, std::size_t values) {
+  std::vector<double> sum(values);
+  std::vector<float> level(values);
+  std::int64_t count = 0;
+  for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
+    for (std::int64_t i = 0; i < levels.levels(trajectory); ++i, ++count) {
+      levels.read(trajectory, i, level);
+      for (std::size_t value = 0; value < values; ++value) sum[value] += level[value];
+    }
+  }
+  for (std::size_t value = 0; value < values; ++value)
+    level[value] = static_cast<float>(sum[value] / static_cast<double>(count));
+  return level;
+}
+
+}  // namespace
+
+std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
+  const ArrayOptions options = trajectory_options(network);
+  return std::make_shared<const StoredLevels>(std::vector{file}, options, options.inputs, options.constants);
+}
+
+std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const StoredLevels& starts) {
+  const ArrayOptions options = trajectory_options(network);
+  if (network.input_shape.size() < 2 || options.points_are_samples) return {};
+  const LevelLayout layout = level_layout(options, starts.store());
+  std::vector<std::int64_t> shape = layout.extents;
+  if (!shape.empty()) shape.push_back(layout.inputs());
+  const bool is_comparable =
+      shape.size() == network.input_shape.size() && shape.back() == network.input_shape.back();
+  return is_comparable ? shape : std::vector<std::int64_t>();
+}
+
+RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const StoredLevels> starts,
+                      const RolloutArguments& arguments) {
+  const ArrayOptions options = trajectory_options(network);
+  RolloutData data;
+  data.starts = std::move(starts);
+  const LevelLayout layout = level_layout(options, data.starts->store());
+  require_fits(network, layout, arguments.start);
+  const GridAxes& axes = data.starts->store().axes();
+  const LevelStep step = data.starts->store().level_step();
+  const std::string training = fmt::format("the training data of {}", network.path);
+  require_same_axes(network.samples.axes, training, axes, arguments.start);
+  require_same_step(network.samples.level_step, training, step, arguments.start);
+  require_same_masks(network.samples.masks, training, data.starts->store().masks(), arguments.start);
+  if (!arguments.truth.empty()) {
+    data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
+                                                      std::vector<std::string>{});
+    require_same_grid(*data.starts, arguments.start, *data.truth, arguments.truth, options);
+    require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
+    require_same_masks(network.samples.masks, training, data.truth->store().masks(), arguments.truth);
+  }
+  std::vector<RolloutMember> members =
+      rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps);
+  const std::int64_t predicted = arguments.steps * layout.ahead;
+  for (const RolloutMember& member : members) {
+    data.starts->require_no_gap(member,
+                                layout.history + (layout.has_forcings() ? predicted - layout.ahead : 0));
+    if (data.truth != nullptr) data.truth->require_no_gap(member, layout.history + predicted);
+  }
+  data.trajectories.emplace(options, data.starts, data.truth, std::move(members));
+  if (data.truth != nullptr && !data.trajectories->has_truth(0, 1)) {
+    fail_input(errors::too_little_data, "{}: ends before the first level that is predicted", arguments.truth);
+  }
+  return data;
+}
+
+std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& network, const RolloutData& data,
+                                    const RolloutArguments& arguments) {
+  if (arguments.climatology.empty()) return {};
+  std::vector<float> climatology(static_cast<std::size_t>(data.trajectories->layout().state_values()));
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    const bool is_of_training = arguments.climatology == training_climatology;
+    const DataOptions& trained = network.options.data;
+    if (is_of_training && trained.train.empty()) {
+      fail_input(errors::missing_argument, "{}: its deck names no data.train; give --climatology FILE",
+                 network.path);
+    }
+    const std::vector<std::string> files =
+        is_of_training ? trained.train.names : files_of({arguments.climatology});
+    const ArrayOptions options =
+        is_of_training ? trained.arrays : climatology_options(network, files.front());
+    const StoredLevels levels(files, options, options.targets, {});
+    require_same_grid(*data.starts, arguments.start, levels, levels.store().path(), options);
+    climatology = mean_of_levels(levels, climatology.size());
+  });
+  broadcast_large(ranks, std::as_writable_bytes(std::span(climatology)), 0);
+  return climatology;
+}
+
+ScoreAxes score_axes(const StoredNetwork& network, const RolloutData& data,
+                     const RolloutArguments& arguments) {
+  const ArrayStore& truth = data.truth->store();
+  ScoreAxes axes;
+  axes.variables = truth.input_names();
+  for (const std::string& target : network.options.data.arrays.targets) {
+    const ArrayCoordinates array = truth.coordinates(0, target);
+    std::int64_t channels = 1;
+    for (const AxisCoordinates& axis : array.axes)
+      if (axis.axis == channel_axis) channels = axis.extent;
+    const auto units = std::ranges::find(array.attributes, "units", &hdf5::Attribute::name);
+    const std::string unit = units == array.attributes.end() ? "" : units->text;
+    axes.units.insert(axes.units.end(), static_cast<std::size_t>(channels), unit);
+  }
+  for (std::int64_t step = 1; step <= arguments.steps; ++step)
+    axes.levels.push_back(step * data.trajectories->layout().ahead);
+  const LevelStep step = truth.level_step();
+  axes.level_duration = step.length;
+  axes.duration_unit = step.unit;
+  return axes;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,68 @@
+#include "commands/rollout_networks.hpp"
+
+#include "launch/start.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/ensemble/ensemble_pass.hpp"
+#include "mylos/inference/stored/network_state.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// Returns the files of an ensemble.
+std::vector<EnsembleMember> members_of(RankGroup& ranks, const RolloutArguments& arguments) {
+  const NamedCheckpoint& first = arguments.run;
+  std::vector<EnsembleMember> members{{checkpoint_file(ranks, first), first.average}};
+  for (const std::string& path : arguments.more)
+    members.push_back({checkpoint_file(ranks, {path, first.best, first.average}), first.average});
+  require_ensemble(ranks, members);
+  return members;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<RowInference>> RolloutNetworks::rows() const {
+  std::vector<std::unique_ptr<RowInference>> all;
+  all.push_back(std::make_unique<RowInference>(first->context(), first->network().training.normalizer));
+  for (const auto& other : others) {
+    const StoredNetwork& network = other->opened.network;
+    const InferenceContext context(*first->execution, *first->engines, other->model->passes(),
+                                   network.known_classes());
+    all.push_back(std::make_unique<RowInference>(context, network.training.normalizer));
+  }
+  return all;
+}
+
+RolloutNetworks open_networks(const RolloutArguments& arguments,
+                              const std::function<void(const StoredNetwork&)>& check) {
+  RolloutNetworks networks;
+  std::vector<EnsembleMember> members;
+  if (arguments.ensemble) members = members_of(ranks_of_start(), arguments);
+  std::vector<std::int64_t> shape;
+  const auto open = [&](const CheckpointReader& reader) {
+    OpenedNetwork opened{read_stored_network(reader)};
+    if (networks.starts == nullptr) networks.weights = stored_point_weights(reader);
+    run_on_all(reader.ranks(), [&] {
+      if (networks.starts == nullptr) {
+        check(opened.network);
+        networks.starts = open_starts(opened.network, arguments.start);
+        shape = shape_of_samples(opened.network, *networks.starts);
+      }
+      move_to_grid(opened.network, shape);
+    });
+    return opened;
+  };
+  networks.first = open_model(arguments.run, open);
+  RankGroup& ranks = networks.first->communicator->ranks();
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const CheckpointReader reader(ranks, members[i].path, ReadableKinds::all);
+    require_average(reader, arguments.run);
+    auto other = std::make_unique<RolloutNetworks::Other>(RolloutNetworks::Other{open(reader), nullptr});
+    other->model = load_model(reader, other->opened, *networks.first->engines, members[i].average,
+                              networks.first->model->samples());
+    networks.others.push_back(std::move(other));
+  }
+  return networks;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,124 @@
+#include "mylos/inference/rollout/member_rollouts.hpp"
+
+#include <algorithm>
+
+#include "mylos/inference/scores/ensemble_scores.hpp"
+
+namespace mylos {
+
+MemberRollouts::MemberRollouts(std::span<RowInference* const> networks, const Trajectories& data,
+                               const RolloutRequest& request)
+    : networks_(networks.begin(), networks.end()),
+      data_(data),
+      request_(request),
+      values_(static_cast<std::size_t>(data.layout().state_values())),
+      forecasts_(request.forecasts()),
+      windows_(data.layout(), request.members_at_once, forecasts_),
+      outputs_(static_cast<std::size_t>(request.members_at_once * forecasts_) * values_),
+      states_(outputs_.size()),
+      starts_(static_cast<std::size_t>(request.members_at_once) * values_),
+      start_energies_(static_cast<std::size_t>(request.members_at_once)),
+      truth_(values_),
+      mean_(forecasts_ > 1 ? values_ : 0),
+      errors_(static_cast<std::size_t>(data.layout().outputs())),
+      scores_(errors_.size()) {}
+
+std::size_t MemberRollouts::memory_bytes(const LevelLayout& layout, const RolloutRequest& request) {
+  const auto values = static_cast<std::size_t>(layout.state_values());
+  const auto members = static_cast<std::size_t>(request.members_at_once);
+  const auto forecasts = static_cast<std::size_t>(request.forecasts());
+  const std::size_t fields = (2 * forecasts + 1) * members + 1 + (forecasts > 1 ? 1 : 0);
+  return RolloutWindows::memory_bytes(layout, request.members_at_once, request.forecasts()) +
+         fields * values * sizeof(float) + members * sizeof(double) +
+         static_cast<std::size_t>(layout.outputs()) * (sizeof(ChannelErrors) + sizeof(VariableScores));
+}
+
+void MemberRollouts::start(std::int64_t first, std::int64_t count) {
+  first_ = first;
+  count_ = count;
+  windows_.start(data_, first, count);
+  for (std::int64_t member = 0; member < count; ++member) {
+    windows_.state(0, member, of(starts_, member));
+    start_energies_[static_cast<std::size_t>(member)] =
+        field_energy(of(starts_, member), data_.layout().outputs(), request_.weights);
+    for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast) {
+      if (request_.noise != nullptr) {
+        windows_.change_states(forecast, member, [&](std::size_t column, float& value) {
+          value += static_cast<float>(request_.noise->at(first + member, forecast, column));
+        });
+      }
+      windows_.state(forecast, member, of(states_, member * forecasts_ + forecast));
+    }
+  }
+}
+
+void MemberRollouts::advance(std::int64_t step) {
+  if (count_ == 0) return;
+  const std::size_t networks = networks_.size();
+  const std::span<const float> inputs = windows_.inputs();
+  const auto outputs = std::span(outputs_).first(static_cast<std::size_t>(count_ * forecasts_) * values_);
+  for (std::size_t i = 0; i < networks; ++i) {
+    networks_[i]->run(inputs.subspan(i * (inputs.size() / networks), inputs.size() / networks),
+                      outputs.subspan(i * (outputs.size() / networks), outputs.size() / networks));
+  }
+  windows_.advance(data_, step, outputs, step == request_.steps);
+  for (std::int64_t member = 0; member < count_; ++member) {
+    for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast)
+      windows_.state(forecast, member, of(states_, member * forecasts_ + forecast));
+  }
+}
+
+FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErrors VariableScores::*to) {
+  for (std::size_t channel = 0; channel < errors_.size(); ++channel) {
+    errors_[channel] =
+        channel_errors(predicted, truth_, {channel, errors_.size(), request_.weights}, request_.climatology);
+    scores_[channel].*to = errors_[channel];
+  }
+  return field_errors(errors_);
+}
+
+MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
+  constexpr double unknown = ChannelErrors::unknown;
+  constexpr FieldErrors no_errors{unknown, unknown, unknown};
+  const std::int64_t channels = data_.layout().outputs();
+  const std::span<const float> state = mean(member);
+  const double energy = field_energy(state, channels, request_.weights);
+  const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
+  MemberStep found{no_errors, no_errors, energy, drift, unknown};
+  if (!read_truth(member, step)) return found;
+  found.network = measure(state, &VariableScores::network);
+  found.persistence = measure(of(starts_, member), &VariableScores::persistence);
+  found.truth_energy = field_energy(truth_, channels, request_.weights);
+  if (!request_.has_scores) return found;
+  if (!request_.climatology.empty())
+    static_cast<void>(measure(request_.climatology, &VariableScores::climatology));
+  if (forecasts_ > 1) {
+    for (std::size_t channel = 0; channel < scores_.size(); ++channel)
+      scores_[channel].ensemble =
+          ensemble_scores(states(member), truth_, {channel, scores_.size(), request_.weights});
+  }
+  return found;
+}
+
+bool MemberRollouts::read_truth(std::int64_t member, std::int64_t step) {
+  if (step == 0) {
+    std::ranges::copy(of(starts_, member), truth_.begin());
+    return true;
+  }
+  if (!data_.has_truth(first_ + member, step)) return false;
+  data_.read_truth(first_ + member, step, truth_);
+  return true;
+}
+
+std::span<float> MemberRollouts::states(std::int64_t member) {
+  const std::size_t size = static_cast<std::size_t>(forecasts_) * values_;
+  return std::span(states_).subspan(static_cast<std::size_t>(member) * size, size);
+}
+
+std::span<const float> MemberRollouts::mean(std::int64_t member) {
+  if (forecasts_ == 1) return states(member);
+  mean_of_members(states(member), mean_);
+  return mean_;
+}
+
+}  // namespace mylos
