@@ -31,10 +31,14 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   Communicator& communicator = *open->communicator;
   RankGroup& ranks = communicator.ranks();
-  run_on_all(ranks, [&] { require_measured(network.path, measures, chain); });
+  run_on_all(ranks, [&] {
+    require_measured(network.path, measures, chain);
+    if (arguments.variables) require_variables(network.path, chain);
+  });
   const auto pass = open->pass_over(part);
   const InferenceContext context = open->context();
   StatedUncertainty uncertainty(target_shape(chain), network);
+  if (arguments.variables) uncertainty.measure_errors();
   const std::int64_t outputs = chain.outputs();
   const Arena floats("outputs as floats",
                      uncertainty.any() ? float_output_bytes(chain, open->model->samples()) : 0);
@@ -65,6 +69,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
                           open->opened.data->path(), summary));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
+  print_errors(output, uncertainty.errors(), network);
   report_uncertainty(sure, network, arguments, communicator.rank());
   return ExitCode::done;
 }

@@ -27,10 +27,14 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   const StoredNetwork& network = open.network();
   Communicator& communicator = *open.communicator;
   const std::vector<Measure> measures = measures_of(arguments.metrics);
-  run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, network.chain); });
+  run_on_all(communicator.ranks(), [&] {
+    require_measured(network.path, measures, network.chain);
+    if (arguments.variables) require_variables(network.path, network.chain);
+  });
   TargetShape shape = target_shape(network.chain);
   shape.has_deviations = is_of_numbers(network.chain.prediction());
   StatedUncertainty uncertainty(shape, network, false);
+  if (arguments.variables) uncertainty.measure_errors();
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);
   };
@@ -49,6 +53,7 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
           .kind = result.kind, .count = result.count, .loss = result.loss, .accuracy = result.accuracy})));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
+  print_errors(output, uncertainty.errors(), network);
   for (const std::string& line : uncertainty_lines(sure, network.samples.target_names)) output.line(line);
   return ExitCode::done;
 }

@@ -20,15 +20,22 @@ StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwo
 
 void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
                             std::span<const float> targets) {
-  if (measures_)
-    measures_->add(
-        make_evaluated_rows(shape_, network_.training.normalizer.targets, means, deviations, targets));
+  if (!any()) return;
+  const EvaluatedRows rows =
+      make_evaluated_rows(shape_, network_.training.normalizer.targets, means, deviations, targets);
+  if (measures_) measures_->add(rows);
+  if (errors_) errors_->add(rows);
 }
 
 UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {
+  if (errors_) errors_->add_up(ranks);
   if (!measures_) return {};
   measures_->add_up(ranks);
   return measures_->result();
+}
+
+std::vector<TargetError> StatedUncertainty::errors() const {
+  return errors_ ? errors_->result() : std::vector<TargetError>();
 }
 
 void report_uncertainty(const UncertaintyResult& result, const StoredNetwork& network,

@@ -1,5 +1,5 @@
-// What predictions state of their own errors, compared with these errors: what `mylos eval` measures besides
-// the loss.
+// What predictions state of their own errors, compared with these errors, and the errors of each variable:
+// what `mylos eval` measures of numbers in the units of the targets.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "mylos/inference/scores/target_errors.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/uncertainty/evaluated_rows.hpp"
 #include "mylos/inference/uncertainty/uncertainty_measures.hpp"
@@ -21,18 +22,23 @@ class StatedUncertainty {
   /// several.
   StatedUncertainty(const TargetShape& shape, const StoredNetwork& network, bool is_of_network = true);
 
+  /// Measures the errors of each variable too.
+  void measure_errors() { errors_.emplace(shape_.channels); }
   /// Returns whether there is anything to measure.
-  [[nodiscard]] bool any() const { return measures_.has_value(); }
+  [[nodiscard]] bool any() const { return measures_ || errors_; }
   [[nodiscard]] const TargetShape& shape() const { return shape_; }
   /// Adds samples, in the units of training. `deviations`: empty where there are none.
   void add(std::span<const float> means, std::span<const float> deviations, std::span<const float> targets);
   /// All ranks. Returns the result over all of their samples.
   [[nodiscard]] UncertaintyResult result(RankGroup& ranks);
+  /// Returns the errors of each variable after result(); empty if they are not measured.
+  [[nodiscard]] std::vector<TargetError> errors() const;
 
  private:
   TargetShape shape_;
   const StoredNetwork& network_;
   std::optional<UncertaintyMeasures> measures_;
+  std::optional<TargetErrors> errors_;
 };
 
 /// On every rank: prints the result on rank 0, and leaves that of standard deviations as uncertainty.json in

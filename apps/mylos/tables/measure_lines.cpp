@@ -75,6 +75,23 @@ void require_measured(const std::string& path, const std::vector<Measure>& measu
   }
 }
 
+void require_variables(const std::string& path, const Chain& chain) {
+  if (is_of_numbers(chain.prediction())) return;
+  fail_input(errors::not_measured,
+             "{}: --variables is of targets that are numbers, which its outputs are not", path);
+}
+
+void print_errors(const Output& output, const std::vector<TargetError>& errors,
+                  const StoredNetwork& network) {
+  const std::vector<std::string>& names = network.samples.target_names;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const std::string name =
+        names.size() == errors.size() ? printable(names[i]) : fmt::format("target {}", i);
+    output.line(fmt::format("errors of {}: RMSE {:.9g}, MAE {:.9g}, bias {:.9g}", name, errors[i].rmse,
+                            errors[i].mae, errors[i].bias));
+  }
+}
+
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
                     const Evaluation& evaluation, const StoredNetwork& network) {
   for (const std::string& name : wanted) {
