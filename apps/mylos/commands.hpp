@@ -115,6 +115,7 @@ struct PredictArguments {
   bool allow_nonfinite = false;  // write outputs that are inf or NaN
   MemberArguments members;
   bool writes_members = false;  // each, beside their mean
+  std::string flags;            // file that says which samples are unlike those of the training; "" = none
 };
 ExitCode predict_command(const PredictArguments& arguments);
 /// Of several networks, or dropout masks.

@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "commands/array_predictions.hpp"
+#include "commands/input_flags_file.hpp"
 #include "commands/output_name.hpp"
 #include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/data.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -101,6 +103,13 @@ void require_predictable(const OpenedNetwork& opened, const PredictArguments& ar
   require_other_than_data(network.options.data, arguments.output);
   require_replaceable(arguments.output,
                       is_table(arguments.output) ? OutputKind::other : OutputKind::predictions);
+  if (arguments.flags.empty()) return;
+  if (!is_table(arguments.flags))
+    fail_input(errors::bad_argument, "--flags {}: is a table; its name ends in .csv", arguments.flags);
+  require_other_file(network.path, arguments.flags);
+  require_other_file(arguments.output, arguments.flags);
+  require_other_than_data(network.options.data, arguments.flags);
+  require_replaceable(arguments.flags, OutputKind::other);
 }
 
 void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, PredictionWriter* writer,
@@ -118,10 +127,13 @@ void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, Pre
     if (writer != nullptr) writer->file().close();
   });
   run_on_first(ranks, [&] { writer->file().publish(); });
+  const std::string flags =
+      arguments.flags.empty() ? "" : write_input_flags(ranks, predicted.opened, arguments.flags);
   const std::int64_t samples = predicted.opened.data->samples(DataPart::train);
   const Output output = standard_output(ranks.rank());
   for (const std::string& note : predicted.opened.notes) output.line(note);
   if (!outside.empty()) output.line(outside);
+  if (!flags.empty()) output.line(flags);
   output.line(fmt::format("{}: {} of {} samples, [{}, {}]", arguments.output, described, samples, samples,
                           predicted.opened.network.chain.outputs()));
   if (nonfinite.outputs > 0) output.line(fmt::format("warning: {}", text_of(nonfinite, predicted)));

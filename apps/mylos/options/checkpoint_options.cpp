@@ -89,6 +89,10 @@ void add_predict(CLI::App& app, PredictArguments& arguments, Command& command) {
       ->required();
   predict->add_flag("--allow-nonfinite", arguments.allow_nonfinite,
                     "Also write outputs that are inf or NaN; without it they end the command (exit code 1)");
+  predict->add_option(
+      "--flags", arguments.flags,
+      "Table (.csv) of the samples that are unlike those of the training: inputs outside their "
+      "range, and distances, of files that have --input-statistics");
   const MemberOptions members =
       add_members(*predict, arguments.members, "mylos predict --ensemble RUN RUN ... INPUT OUTPUT");
   CLI::Option* writes = predict->add_flag("--members", arguments.writes_members,

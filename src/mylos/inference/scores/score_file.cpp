@@ -8,8 +8,8 @@
 namespace mylos {
 namespace {
 
-const std::string lead_time = "/lead_time";
-const std::string variable = "/variable";
+const std::string lead_time_path = "/lead_time";
+const std::string variable_path = "/variable";
 
 class Writer {
  public:
@@ -27,7 +27,7 @@ class Writer {
   }
   void add_names(const std::string& path, const std::vector<std::string>& names,
                  const std::vector<std::string>& scales) {
-    hdf5::write_names(file_, path, names);
+    hdf5::write_labels(file_, path, names);
     hdf5::attach_scales(file_, path, scales);
   }
   void make_scale(const std::string& path) { hdf5::make_scale(file_, path, path.substr(1)); }
@@ -47,23 +47,23 @@ void write_score_file(const std::string& path, const StepScores& scores, const S
   Writer writer(pending.temporary());
   writer.set_variables(scores.channels);
   writer.file().write_attribute("/", "checkpoint", checkpoint);
-  writer.add(lead_time, "levels after the start", axes.levels, {});
-  writer.make_scale(lead_time);
-  writer.add_names(variable, axes.variables, {});
-  writer.make_scale(variable);
+  writer.add(lead_time_path, "levels after the start", axes.levels, {});
+  writer.make_scale(lead_time_path);
+  writer.add_names(variable_path, axes.variables, {});
+  writer.make_scale(variable_path);
   if (axes.level_duration > 0) {
     std::vector<double> durations;
     for (const std::int64_t level : axes.levels)
       durations.push_back(static_cast<double>(level) * axes.level_duration);
-    writer.add("/lead_duration", "time after the start", durations, {lead_time});
+    writer.add("/lead_duration", "time after the start", durations, {lead_time_path});
     if (!axes.duration_unit.empty())
       writer.file().write_attribute("/lead_duration", "units", axes.duration_unit);
   }
   if (std::ranges::any_of(axes.units, [](const std::string& unit) { return !unit.empty(); }))
-    writer.add_names("/units", axes.units, {variable});
-  writer.add("/starts", "rollouts that have a truth", scores.starts, {lead_time});
+    writer.add_names("/units", axes.units, {variable_path});
+  writer.add("/starts", "rollouts that have a truth", scores.starts, {lead_time_path});
   for (const ScoreTable& table : score_tables(scores)) {
-    writer.add("/" + table.name, table.meaning, table.values, {lead_time, variable});
+    writer.add("/" + table.name, table.meaning, table.values, {lead_time_path, variable_path});
     if (!table.is_in_units) writer.file().write_attribute("/" + table.name, "units", "1");
   }
   writer.file().close();

@@ -38,15 +38,15 @@ constexpr ErrorKind error_kinds[] = {
      false},
     {"correlation", "correlation with the truth", false, &ChannelErrors::correlation, false}};
 
-struct Forecast {
+struct ForecastKind {
   const char* prefix;
   const char* of;
   ChannelErrors VariableScores::*errors;
 };
 
-constexpr Forecast forecasts[] = {{"", "", &VariableScores::network},
-                                  {"persistence_", " of persistence", &VariableScores::persistence},
-                                  {"climatology_", " of climatology", &VariableScores::climatology}};
+constexpr ForecastKind forecast_kinds[] = {{"", "", &VariableScores::network},
+                                           {"persistence_", " of persistence", &VariableScores::persistence},
+                                           {"climatology_", " of climatology", &VariableScores::climatology}};
 
 }  // namespace
 
@@ -128,7 +128,7 @@ std::vector<ScoreTable> score_tables(const StepScores& scores) {
     const auto is_known = [](double number) { return !std::isnan(number); };
     if (std::ranges::any_of(table.values, is_known)) tables.push_back(std::move(table));
   };
-  for (const Forecast& forecast : forecasts) {
+  for (const ForecastKind& forecast : forecast_kinds) {
     for (const ErrorKind& kind : error_kinds) {
       if (forecast.errors == &VariableScores::climatology &&
           kind.number == &ChannelErrors::anomaly_correlation)

@@ -120,12 +120,12 @@ void make_scale(File& file, const std::string& dataset, const std::string& name)
   write_text("NAME", name);
 }
 
-void write_names(File& file, const std::string& path, std::span<const std::string> names) {
+void write_labels(File& file, const std::string& path, std::span<const std::string> labels) {
   const LibraryScope scope;
   std::vector<const char*> texts;
-  for (const std::string& name : names) texts.push_back(name.c_str());
+  for (const std::string& label : labels) texts.push_back(label.c_str());
   const Handle type = text_type(H5T_VARIABLE);  // h5netcdf reads others as bytes
-  const auto extent = static_cast<hsize_t>(names.size());
+  const auto extent = static_cast<hsize_t>(labels.size());
   const Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   checked(H5Pset_obj_track_times(creation.id(), false));  // the same calls write the same bytes

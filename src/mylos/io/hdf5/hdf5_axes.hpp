@@ -12,8 +12,8 @@ namespace mylos::hdf5 {
 
 /// Makes a 1-D dataset of a file that this program creates a dimension scale called `name`.
 void make_scale(File& file, const std::string& dataset, const std::string& name);
-/// Writes a 1-D dataset of names, UTF-8 of variable length.
-void write_names(File& file, const std::string& path, std::span<const std::string> names);
+/// Writes a 1-D dataset of texts, UTF-8 of variable length.
+void write_labels(File& file, const std::string& path, std::span<const std::string> labels);
 /// Names the dimension scale of each axis of an array in a file that this program creates; "" for an axis
 /// without one. To be called once for an array, with scales of make_scale().
 void attach_scales(File& file, const std::string& array, std::span<const std::string> scales);
