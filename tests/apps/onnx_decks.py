@@ -31,6 +31,8 @@ NETWORKS = {
     "step": ('type = "mlp"\nhidden = [32]\nresidual = true\nactivation = "gelu_tanh"', (7,), 7, "l1", "standard"),
     "sure": ('type = "mlp"\nhidden = [16]\nactivation = "gelu"', (6,), 3, "gaussian", "standard"),
     "sure-plain": ('type = "mlp"\nhidden = [8]', (4,), 2, "gaussian", "none"),
+    "levels": ('type = "mlp"\nhidden = [8]', (4,), 2, "quantile", "standard"),
+    "levels-fields": ('type = "unet"\nchannels = [8]\nfields = 2', (8, 6, 3), 8 * 6 * 2, "quantile", "channel"),
     "sure-fields": ('type = "unet"\nchannels = [8, 8]\nfields = 2', (8, 6, 3), 8 * 6 * 2, "gaussian", "channel"),
     "edges": (layers('conv outputs = 8; kernel = [3, 5]; edges = ["reflect", "periodic"]; activation = "relu"; name = "a"',
                      'conv outputs = 8; kernel = 3; edges = "reflect"; groups = 4; norm = "batchnorm"; activation = "relu"',

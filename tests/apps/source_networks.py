@@ -84,6 +84,7 @@ NETWORKS = {
         {"kind": "concat", "name": "both", "skip_from": "sum"},
         {"kind": "global_pool", "name": "all"},
         dense("head")]),
+    "levels": network(5, 3, "quantile", **mlp([8], "tanh")),
 }
 
 
@@ -316,12 +317,15 @@ class Reference:
         deviation = 1 / self.scaling.get(("targets", "scale"), 1.0)
         means = y[..., :targets].reshape(len(y), -1, numpy.size(shift)) * deviation + shift
         means = means.reshape(len(y), -1)
+        if loss == "quantile":  # of the levels by default, one after the other
+            levels = y.reshape(len(y), 3, targets) * deviation + shift
+            return levels.reshape(len(y), -1)
         if loss != "gaussian":
             return means
         return numpy.concatenate([means, numpy.exp(y[..., targets:] / 2) * deviation], -1)
 
     def outputs(self):
-        return self.described["targets"] * (2 if self.described["loss"] == "gaussian" else 1)
+        return self.described["targets"] * {"gaussian": 2, "quantile": 3}.get(self.described["loss"], 1)
 
     def exact_jacobian(self, x):
         """The same without differences, by steps along the imaginary axis (Squire and Trapp, SIAM Review 40, 1998)."""

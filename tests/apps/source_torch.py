@@ -89,6 +89,8 @@ def evaluate(described, weights, scaling, x):
         return torch.sigmoid(y)
     shift = scaling.get("targets_shift", torch.zeros(targets, dtype=torch.double))
     deviation = 1 / scaling.get("targets_scale", torch.ones(targets, dtype=torch.double))
+    if loss == "quantile":
+        return (y.reshape(3, targets) * deviation + shift).reshape(-1)
     means = (y[:targets].reshape(-1, shift.numel()) * deviation + shift).reshape(-1)
     return torch.cat([means, torch.exp(y[targets:] / 2) * deviation]) if loss == "gaussian" else means
 

@@ -53,6 +53,8 @@ class Exported:
         command.must("predict", f"runs/{name}", f"{name}-data.h5", "predicted.h5")
         with h5py.File(command.folder / "predicted.h5") as file:
             parts = [file["outputs"][()]] + ([file["standard_deviation"][()]] if "standard_deviation" in file else [])
+            if "quantiles" in file:
+                parts = list(file["quantiles"][()])
         self.predicted = numpy.concatenate([each.reshape(len(each), -1) for each in parts], -1)[:SAMPLES]
 
     def export(self, command, name, real, derivative):

@@ -55,7 +55,7 @@ def require_close(name, found, expected, tolerance):
 
 def check_numbers(command, python):
     variants = {"": ([], TOLERANCE), "-21": (["--opset", "21"], TOLERANCE), "-half": (["--type", "fp16"], HALF_TOLERANCE)}
-    inputs, expected, deviations = {}, {}, {}
+    inputs, expected, stated = {}, {}, {}
     for name in NETWORKS:
         rows = write_deck(command.folder, name)
         command.must("train", f"{name}.toml")
@@ -65,7 +65,9 @@ def check_numbers(command, python):
         command.must("predict", run, f"{name}-data.h5", "predicted.h5")
         with h5py.File(command.folder / "predicted.h5") as file:
             expected[name] = file["outputs"][()]
-            deviations[name] = file["standard_deviation"][()] if "standard_deviation" in file else None
+            stated[name] = {"standard_deviation": file["standard_deviation"][()]} if "standard_deviation" in file else {}
+            if "levels" in file:
+                stated[name] = {f"quantile_{level:g}": file["quantiles"][i] for i, level in enumerate(file["levels"])}
         for variant, (options, _) in variants.items():
             command.must("export", run, f"{name}{variant}.onnx", *options)
             inputs[f"{name}{variant}.onnx"] = rows
@@ -75,14 +77,14 @@ def check_numbers(command, python):
     for name in NETWORKS:
         for variant, (options, tolerance) in variants.items():
             found = outputs[f"{name}{variant}.onnx"]
-            assert list(found["ports"]) == ["inputs", "outputs", *(["standard_deviation"] if name.startswith("sure") else [])], found["ports"]
+            assert list(found["ports"]) == ["inputs", "outputs", *stated[name]], found["ports"]
             metadata = dict(zip(found["keys"], found["values"]))
             assert metadata["mylos.run"] == name and metadata["mylos.step"] == "6", metadata
             assert metadata["mylos.digest"].encode() in last_checkpoint(command, f"runs/{name}").read_bytes()[:512], metadata
             require_close(f"{name} {' '.join(options)}", found, expected[name], tolerance)
-            if name.startswith("sure"):
-                beside = {key.removeprefix("standard_deviation-"): value for key, value in found.items() if "standard_deviation-" in key}
-                require_close(f"{name}, deviations {' '.join(options)}", beside, deviations[name], tolerance)
+            for port, numbers in stated[name].items():
+                beside = {key.removeprefix(f"{port}-"): value for key, value in found.items() if f"{port}-" in key}
+                require_close(f"{name}, {port} {' '.join(options)}", beside, numbers, tolerance)
 
 
 def check_tokens(command, python, program):

@@ -100,6 +100,7 @@ std::vector<Case> cases() {
           {"logits", smooth(test::vector_options(DType::fp32, losses::CrossEntropy{})), Units::network},
           {"probabilities", smooth(test::vector_options(DType::fp32, losses::BinaryCrossEntropy{}))},
           {"means", smooth(test::vector_options(DType::fp32, losses::Gaussian{}))},
+          {"medians", smooth(test::vector_options(DType::fp32, losses::Quantile{}))},
           {"grids", joined_grid()},
           {"residual grids", residual}};
 }

@@ -96,6 +96,27 @@ TEST(UncertaintyMeasures, AreTheSameBitsForAnyOrderAndAnyRanks) {
   EXPECT_EQ(found.deviations->crps, expected.deviations->crps);
 }
 
+TEST(UncertaintyMeasures, CountWhatQuantilesAreAbove) {
+  const std::vector<double> levels{0.1, 0.9};
+  UncertaintyMeasures measures(false, std::nullopt, levels);
+  const TargetShape shape{.points = 3};
+  measures.add({.shape = shape,
+                .errors = {0, 0, 0},
+                .deviations = {},
+                .quantiles = {{-1, -2, 0}, {1, -1, -0.5}}});  // quantile - target; the last ones cross
+  TargetShape masked = shape;
+  masked.weights =
+      std::make_shared<PointWeights>(PointWeights{.source = "mask", .extents = {3}, .values = {3, 0, 0}});
+  measures.add(
+      {.shape = masked, .errors = {0, 0, 0}, .deviations = {}, .quantiles = {{1, 1, 1}, {2, -2, -2}}});
+  const UncertaintyResult result = measures.result();
+  ASSERT_TRUE(result.quantiles);
+  EXPECT_EQ(result.quantiles->levels[0].nominal, 0.1);
+  EXPECT_EQ(result.quantiles->levels[0].observed, 2.0 / 4);
+  EXPECT_EQ(result.quantiles->levels[1].observed, 2.0 / 4);
+  EXPECT_EQ(result.quantiles->crossed, 1.0 / 4);
+}
+
 TEST(UncertaintyMeasures, CountWhatCalibratedIntervalsHold) {
   const ConformalCalibration calibration{.coverage = 0.9,
                                          .samples = 40,

@@ -22,6 +22,7 @@ constexpr std::int64_t rows = 3;
 constexpr std::int64_t points = 4;  // of one channel, on one axis
 constexpr std::int32_t labels[] = {2, 0, 3};
 constexpr float huber_delta = 0.5f;
+const Numbers levels{0.1, 0.4, 0.75, 0.9};  // the second is the nearest to 0.5
 
 double mean(const Numbers& outputs, const Numbers& targets, const std::function<double(double, double)>& of) {
   return std::transform_reduce(targets.begin(), targets.end(), outputs.begin(), 0.0, std::plus(),
@@ -82,6 +83,15 @@ const std::map<std::string_view, Reference> references{
        }
        return sum / static_cast<double>(targets.size());
      }},
+    {"quantile",
+     [](const Numbers& outputs, const Numbers& targets) {  // at each point those of all levels
+       double sum = 0;
+       for (std::size_t i = 0; i < outputs.size(); ++i) {
+         const double q = levels[i % levels.size()], error = targets[i / levels.size()] - outputs[i];
+         sum += std::max(q * error, (q - 1) * error);
+       }
+       return sum / static_cast<double>(outputs.size());
+     }},
     {"binary_cross_entropy",
      [](const Numbers& outputs, const Numbers& targets) {
        return mean(outputs, targets, [](double p, double t) {
@@ -96,12 +106,13 @@ ModelOptions options_of(Loss loss) {
   ModelOptions model;
   model.loss = loss;
   if (auto* huber = std::get_if<losses::Huber>(&model.loss)) huber->delta = huber_delta;
+  if (auto* quantile = std::get_if<losses::Quantile>(&model.loss)) quantile->levels = levels;
   if (std::holds_alternative<losses::Custom>(loss)) model.custom_loss = std::make_shared<test::LogCosh>();
   return model;
 }
 
 LossInput input_of(Loss loss, DType type) {
-  const std::int64_t channels = outputs_per_target(prediction_of(loss));
+  const std::int64_t channels = outputs_per_target(options_of(loss).loss);
   return {.numbers = points * channels,
           .type = type,
           .shape = {.grid = {.extent = {1, 1, points}, .channels = channels}, .axes = 1}};
@@ -223,10 +234,23 @@ TEST_P(EachLoss, IsTheSameWithoutGradients) {
   EXPECT_EQ(alone.get().correct, beside.get().correct);
 }
 
+void expect_quantiles(const Bench& bench, const std::vector<float>& outputs) {
+  EXPECT_EQ(bench.head->quantiles().size(), levels.size());
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const std::vector<float> found =
+        test::values_of(bench.head->quantile_of(bench.context(), bench.memory(), level));
+    bench.expect_guards();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_EQ(found[i], bench.outputs[levels.size() * i + level]) << "level " << level;
+    EXPECT_EQ(found == outputs, level == 1);
+  }
+}
+
 TEST_P(EachLoss, GivesTheOutputsThatItsPredictionSays) {
   const Bench bench(loss(), type());
   const std::vector<float> outputs = test::values_of(bench.head->outputs_of(bench.context(), bench.memory()));
   ASSERT_EQ(outputs.size(), static_cast<std::size_t>(rows * points));
+  if (prediction_of(loss()) == Prediction::quantiles) return expect_quantiles(bench, outputs);
   if (prediction_of(loss()) != Prediction::distributions) {
     EXPECT_EQ(outputs, bench.outputs);
     return;

@@ -40,7 +40,11 @@ class ArrayPredictions final : public PredictionFile {
     for (const PredictionArray& array : parts_.arrays()) {
       if (array.part == PredictionPart::mean) continue;
       const bool is_bound = array.part == PredictionPart::lower || array.part == PredictionPart::upper;
-      shape.parts.push_back({array_suffix(array), is_bound ? parts_.coverage : std::nullopt});
+      FieldPart part{.suffix = parts_.array_suffix(array), .coverage = {}, .quantile = {}};
+      if (is_bound) part.coverage = parts_.coverage;
+      if (array.part == PredictionPart::quantile)
+        part.quantile = parts_.quantiles[static_cast<std::size_t>(array.member)];
+      shape.parts.push_back(part);
     }
     for (std::int64_t i = 0; i < trajectories; ++i) shape.members.push_back(i);
     for (std::size_t i = 0; i < newest_of_.size(); ++i) shape.levels.push_back(newest_of_[i] + options.ahead);

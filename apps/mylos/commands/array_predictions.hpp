@@ -15,8 +15,8 @@ namespace mylos::app {
 
 /// The levels that the samples of `store`, which must outlive the result, are predictions for: a level for
 /// each window. Differences are added to the newest level of their window. `options`: those of the run.
-/// The parts are arrays beside the predicted ones: NAME_standard_deviation, NAME_lower, NAME_upper,
-/// NAME_member_0, ... Throws as FieldFile.
+/// The parts are arrays beside the predicted ones: NAME_standard_deviation, NAME_q0.05, NAME_lower,
+/// NAME_upper, NAME_member_0, ... Throws as FieldFile.
 [[nodiscard]] std::unique_ptr<PredictionFile> make_array_predictions(const std::string& path,
                                                                      const ArrayStore& store,
                                                                      const ArrayOptions& options,

@@ -42,7 +42,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const std::int64_t outputs = chain.outputs();
   const Arena floats("outputs as floats",
                      uncertainty.any() ? float_output_bytes(chain, open->model->samples()) : 0);
-  std::vector<float> means, deviations;
+  std::vector<float> means, deviations, quantiles;
   const auto observe = [&](const StepContext& step, const Batch& batch) {
     copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, outputs), means);
     const auto numbers = static_cast<std::size_t>(batch.samples * outputs);
@@ -50,7 +50,9 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
       deviations.resize(numbers);
       copy_deviations(step, context.model, batch.samples, deviations);
     }
-    uncertainty.add(means, deviations, {batch.targets, numbers});
+    quantiles.resize(numbers * chain.quantiles().size());
+    copy_quantiles(step, context.model, batch.samples, quantiles);
+    uncertainty.add(means, deviations, {batch.targets, numbers}, quantiles);
   };
   Evaluation result = evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator,
                                *pass, measures, uncertainty.any() ? ObserveBatch(observe) : ObserveBatch(),

@@ -15,7 +15,10 @@ namespace mylos::app {
 namespace {
 
 PredictionParts parts_of(const StoredNetwork& network) {
-  PredictionParts parts{.has_deviation = network.chain.has_deviations(), .coverage = {}};
+  const std::span<const double> levels = network.chain.quantiles();
+  PredictionParts parts{.has_deviation = network.chain.has_deviations(),
+                        .coverage = {},
+                        .quantiles = {levels.begin(), levels.end()}};
   if (network.calibration) parts.coverage = network.calibration->coverage;
   return parts;
 }
@@ -44,9 +47,9 @@ ExitCode predict_command(const PredictArguments& arguments) {
   });
   const auto pass = open->pass_over(DataPart::train);
   predict_distributions(open->context(), ranks, *pass,
-                        [&](const Share& samples, std::span<float> values, std::span<float> deviations) {
+                        [&](const Share& samples, std::span<float> values, const StatedOutputs& stated) {
                           interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, values);
-                          writer->write(samples, values, deviations);
+                          writer->write(samples, values, stated);
                         });
   finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments, "outputs",
                      describe_outside(ranks, open->opened, *pass, DataPart::train));

@@ -43,6 +43,7 @@ ExitCode predict_members(const PredictArguments& given) {
       .checkpoint = arguments.members.ensemble ? model.name : model.open->network().path,
       .parts = {.has_deviation = true,
                 .coverage = {},
+                .quantiles = {},
                 .members = arguments.writes_members ? model.pass->members() : 0}};
   std::optional<PredictionWriter> writer;
   // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
@@ -56,7 +57,8 @@ ExitCode predict_members(const PredictArguments& given) {
     collect_on_first(ranks, batch.samples, rows, 2 * width,
                      [&](const Share& samples, std::span<float> values) {
                        const std::size_t numbers = values.size() / 2;
-                       writer->write(samples, values.first(numbers), values.subspan(numbers));
+                       writer->write(samples, values.first(numbers),
+                                     {.deviations = values.subspan(numbers), .quantiles = {}});
                      });
   };
   const auto take_member = [&](std::int64_t member, const Share& samples, std::vector<float>& values) {

@@ -37,6 +37,11 @@ class Hdf5Predictions final : public PredictionFile {
       for (const char* name : {"/lower", "/upper"})
         hdf5::write_number_attribute(file_, name, "coverage", *parts_.coverage);
     }
+    const auto levels = static_cast<std::int64_t>(parts_.quantiles.size());
+    if (levels > 0) {
+      add("/quantiles", {levels, samples_, outputs_}, shape.meaning + ", at each of /levels");
+      file_.create_dataset("/levels", DType::fp64, {levels}).write(0, levels, parts_.quantiles.data());
+    }
     if (parts_.members > 0) add("/members", {parts_.members, samples_, outputs_}, shape.meaning);
     if (!shape.names.empty()) write_names(file_, shape.names_path, shape.names);
     file_.reserve();
@@ -50,7 +55,7 @@ class Hdf5Predictions final : public PredictionFile {
   void publish() override { pending_.publish(); }
 
  private:
-  /// Datasets come in the order of PredictionParts; the members are one.
+  /// Datasets come in the order of PredictionParts; all quantiles are one, and all members.
   void add(const char* name, const std::vector<std::int64_t>& dims, const std::string& meaning) {
     datasets_.push_back(file_.create_dataset(name, DType::fp32, dims));
     file_.write_attribute(name, "meaning", meaning);
@@ -141,7 +146,7 @@ class CsvPredictions final : public PredictionFile {
       const std::string target =
           has_names ? shape.names[static_cast<std::size_t>(i)] : fmt::format("{}_{}", shape.unnamed, i);
       for (const PredictionArray& array : shape.parts.arrays()) {
-        const std::string name = target + column_suffix(array);
+        const std::string name = target + shape.parts.column_suffix(array);
         if (!names.insert(name).second && array.part != PredictionPart::mean) {
           fail_input(errors::bad_names, "{}: two columns would be called '{}'; name an HDF5 file, {}", path,
                      printable(name), std::filesystem::path(path).replace_extension(".h5").string());

@@ -1,8 +1,9 @@
 // Where predictions go: HDF5, or CSV where the file is called .csv.
 //
 // HDF5 has /outputs [samples, outputs], on request /standard_deviation, /lower and /upper of the same shape,
-// and /members [members, samples, outputs]. A table has the columns NAME, NAME_sd, NAME_lower, NAME_upper and
-// NAME_member_0, ... of each target.
+// /quantiles [levels, samples, outputs] and their /levels, and /members [members, samples, outputs]. A table
+// has the columns NAME, NAME_sd, NAME_lower, NAME_upper, NAME_q0.05, ... and NAME_member_0, ... of each
+// target.
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,8 @@ std::vector<PredictionArray> PredictionParts::arrays() const {
     all.push_back({PredictionPart::lower});
     all.push_back({PredictionPart::upper});
   }
+  for (std::size_t i = 0; i < quantiles.size(); ++i)
+    all.push_back({PredictionPart::quantile, static_cast<std::int64_t>(i)});
   for (std::int64_t i = 0; i < members; ++i) all.push_back({PredictionPart::member, i});
   return all;
 }
@@ -28,10 +30,12 @@ std::size_t PredictionParts::index_of(const PredictionArray& array) const {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-std::string array_suffix(const PredictionArray& array) {
+std::string PredictionParts::array_suffix(const PredictionArray& array) const {
   switch (array.part) {
     case PredictionPart::standard_deviation:
       return "_standard_deviation";
+    case PredictionPart::quantile:
+      return fmt::format("_q{}", quantiles[static_cast<std::size_t>(array.member)]);
     case PredictionPart::lower:
       return "_lower";
     case PredictionPart::upper:
@@ -44,7 +48,7 @@ std::string array_suffix(const PredictionArray& array) {
   return "";
 }
 
-std::string column_suffix(const PredictionArray& array) {
+std::string PredictionParts::column_suffix(const PredictionArray& array) const {
   return array.part == PredictionPart::standard_deviation ? "_sd" : array_suffix(array);
 }
 

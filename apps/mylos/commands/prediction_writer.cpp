@@ -64,16 +64,22 @@ void PredictionWriter::undo_scaling(std::span<float> values) const {
     predicted_.opened.network.training.normalizer.undo_targets(values);
 }
 
-void PredictionWriter::write(const Share& samples, std::span<float> values, std::span<float> deviations) {
+void PredictionWriter::write(const Share& samples, std::span<float> values, const StatedOutputs& stated) {
+  const std::span<float> deviations = stated.deviations;
   undo_scaling(values);
   if (is_of_numbers(predicted_.opened.network.chain.prediction()))
     interpret_deviations(predicted_.opened.network.training.normalizer, deviations);
   file_->write({PredictionPart::mean}, samples, values);
   if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
   if (predicted_.calibration != nullptr) write_bounds(samples, values, deviations);
-  // An output counts once, whether it or its deviation is not finite.
-  for (std::size_t i = 0; i < deviations.size(); ++i)
-    if (!std::isfinite(deviations[i])) values[i] = deviations[i];
+  undo_scaling(stated.quantiles);
+  for (std::size_t level = 0; level * values.size() < stated.quantiles.size(); ++level)
+    file_->write({PredictionPart::quantile, static_cast<std::int64_t>(level)}, samples,
+                 stated.quantiles.subspan(level * values.size(), values.size()));
+  // An output counts once, whether it or what is stated of it is not finite.
+  for (const std::span<const float> all : {deviations, stated.quantiles})
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!std::isfinite(all[i])) values[i % values.size()] = all[i];
   nonfinite_.count(samples.first, values, predicted_.opened.network.chain.outputs());
 }
 

@@ -27,8 +27,8 @@ class PredictionWriter {
   PredictionWriter(const PredictedNetwork& predicted, const std::string& path);
 
   /// Takes what the network's outputs mean, in the units of training: outputs where they are numbers, else
-  /// probabilities. `deviations`: empty where there are none. Changes both.
-  void write(const Share& samples, std::span<float> values, std::span<float> deviations);
+  /// probabilities. Changes all.
+  void write(const Share& samples, std::span<float> values, const StatedOutputs& stated);
   /// Likewise those of a member alone.
   void write_member(std::int64_t member, const Share& samples, std::span<float> values);
 

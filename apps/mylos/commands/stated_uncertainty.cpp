@@ -15,14 +15,16 @@ StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwo
                                      bool is_of_network)
     : shape_(shape), network_(network) {
   const auto calibration = is_of_network ? network.calibration : std::nullopt;
-  if (shape.has_deviations || calibration) measures_.emplace(shape.has_deviations, calibration);
+  const std::span<const double> levels = network.chain.quantiles();
+  if (shape.has_deviations || calibration || !levels.empty())
+    measures_.emplace(shape.has_deviations, calibration, levels);
 }
 
 void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
-                            std::span<const float> targets) {
+                            std::span<const float> targets, std::span<const float> quantiles) {
   if (!any()) return;
-  const EvaluatedRows rows =
-      make_evaluated_rows(shape_, network_.training.normalizer.targets, means, deviations, targets);
+  const EvaluatedRows rows = make_evaluated_rows(shape_, network_.training.normalizer.targets, means,
+                                                 deviations, targets, quantiles);
   if (measures_) measures_->add(rows);
   if (errors_) errors_->add(rows);
 }

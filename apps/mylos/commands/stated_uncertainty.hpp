@@ -27,8 +27,10 @@ class StatedUncertainty {
   /// Returns whether there is anything to measure.
   [[nodiscard]] bool any() const { return measures_ || errors_; }
   [[nodiscard]] const TargetShape& shape() const { return shape_; }
-  /// Adds samples, in the units of training. `deviations`: empty where there are none.
-  void add(std::span<const float> means, std::span<const float> deviations, std::span<const float> targets);
+  /// Adds samples, in the units of training. `deviations` and `quantiles` [levels, samples, outputs]: empty
+  /// where there are none.
+  void add(std::span<const float> means, std::span<const float> deviations, std::span<const float> targets,
+           std::span<const float> quantiles = {});
   /// All ranks. Returns the result over all of their samples.
   [[nodiscard]] UncertaintyResult result(RankGroup& ranks);
   /// Returns the errors of each variable after result(); empty if they are not measured.

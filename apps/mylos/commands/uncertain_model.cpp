@@ -21,6 +21,15 @@ void require_no_tokens(const StoredNetwork& network) {
              network.path);
 }
 
+void require_averages(const StoredNetwork& network) {
+  if (network.chain.quantiles().empty()) return;
+  fail_input(
+      errors::not_measured,
+      "{}: is a network of model.loss = \"{}\", and averages of quantiles are not the quantiles of the "
+      "members together; `mylos predict` and `mylos eval` take each network alone",
+      network.path, mylos::name_of(network.options.model.loss));
+}
+
 void require_dropout(const StoredNetwork& network) {
   if (has_dropout(network.options.model)) return;
   fail_input(errors::not_measured,
@@ -52,6 +61,7 @@ UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint, const std
   NetworkData checked = data;
   checked.check = [data, arguments](const OpenedNetwork& opened) {
     require_no_tokens(opened.network);
+    require_averages(opened.network);
     if (!arguments.ensemble) require_dropout(opened.network);
     data.check(opened);
   };

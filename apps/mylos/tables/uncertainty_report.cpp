@@ -20,6 +20,16 @@ void add_deviations(std::vector<std::string>& lines, const UncertaintyResult::De
   lines.push_back(fmt::format("sharpness {:.6g}, CRPS {:.6g}", found.sharpness, found.crps));
 }
 
+void add_quantiles(std::vector<std::string>& lines, const UncertaintyResult::Quantiles& found) {
+  std::string below = "targets at or below predicted quantiles:";
+  for (std::size_t i = 0; i < found.levels.size(); ++i)
+    below +=
+        fmt::format("{} {:.4f} at {}", i == 0 ? "" : ",", found.levels[i].observed, found.levels[i].nominal);
+  lines.push_back(below);
+  if (found.crossed > 0)
+    lines.push_back(fmt::format("quantiles that do not ascend: of {:.4f} of the targets", found.crossed));
+}
+
 void add_intervals(std::vector<std::string>& lines, const UncertaintyResult::Intervals& found,
                    const std::vector<std::string>& names) {
   constexpr std::size_t max_listed = 20;
@@ -43,6 +53,7 @@ std::vector<std::string> uncertainty_lines(const UncertaintyResult& result,
         fmt::format("uncertainties are not measured: {} predictions are inf or NaN", result.not_finite));
   }
   if (result.deviations) add_deviations(lines, *result.deviations);
+  if (result.quantiles) add_quantiles(lines, *result.quantiles);
   if (result.intervals) add_intervals(lines, *result.intervals, names);
   return lines;
 }

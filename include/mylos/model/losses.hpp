@@ -13,6 +13,7 @@
 #include "mylos/model/losses/huber.hpp"
 #include "mylos/model/losses/l1.hpp"
 #include "mylos/model/losses/mse.hpp"
+#include "mylos/model/losses/quantile.hpp"
 #include "mylos/model/losses/relative_h1.hpp"
 #include "mylos/model/losses/relative_l2.hpp"
 
@@ -21,7 +22,8 @@ namespace mylos {
 /// The losses, in the order of the manual; docs/reference/formulas.md has the formulas. Each has a header in
 /// include/mylos/model/losses, and its code in src/mylos/model/losses.
 using Loss = std::variant<losses::CrossEntropy, losses::Mse, losses::L1, losses::Huber, losses::RelativeL2,
-                          losses::RelativeH1, losses::Gaussian, losses::BinaryCrossEntropy, losses::Custom>;
+                          losses::RelativeH1, losses::Gaussian, losses::Quantile, losses::BinaryCrossEntropy,
+                          losses::Custom>;
 
 /// A row for each loss, in the order of Loss.
 inline constexpr auto loss_traits = traits_of_kinds(static_cast<const Loss*>(nullptr));
@@ -41,12 +43,15 @@ inline constexpr auto loss_traits = traits_of_kinds(static_cast<const Loss*>(nul
 
 /// Returns whether the targets may be any numbers, which training scales.
 [[nodiscard]] constexpr bool is_of_numbers(Prediction prediction) {
-  return prediction == Prediction::numbers || prediction == Prediction::distributions;
+  return prediction == Prediction::numbers || prediction == Prediction::distributions ||
+         prediction == Prediction::quantiles;
 }
 
 /// Returns the numbers that the last layer computes for each target.
-[[nodiscard]] constexpr std::int64_t outputs_per_target(Prediction prediction) {
-  return prediction == Prediction::distributions ? 2 : 1;
+[[nodiscard]] inline std::int64_t outputs_per_target(const Loss& loss) {
+  if (const auto* quantile = std::get_if<losses::Quantile>(&loss))
+    return static_cast<std::int64_t>(quantile->levels.size());
+  return prediction_of(loss) == Prediction::distributions ? 2 : 1;
 }
 
 /// Returns what a user reads of the outputs.

@@ -98,4 +98,15 @@ void copy_deviations(const StepContext& context, const ForwardPass& model, std::
   Kokkos::deep_copy(HostFloats<float>(to.data(), to.size()), deviations.flat<float>());
 }
 
+void copy_quantiles(const StepContext& context, const ForwardPass& model, std::int64_t samples,
+                    std::span<float> to) {
+  const std::size_t levels = model.chain().quantiles().size();
+  for (std::size_t level = 0; level < levels; ++level) {
+    const std::span<float> of_level = to.subspan(level * (to.size() / levels), to.size() / levels);
+    const ConstTensor quantiles = model.head_quantiles(context, 0, samples, level);
+    context.exec.fence("quantiles");
+    Kokkos::deep_copy(HostFloats<float>(of_level.data(), of_level.size()), quantiles.flat<float>());
+  }
+}
+
 }  // namespace mylos

@@ -82,5 +82,9 @@ void copy_outputs(const StepContext& context, const ForwardPass& model, const Te
 /// has_deviations() of the chain.
 void copy_deviations(const StepContext& context, const ForwardPass& model, std::int64_t samples,
                      std::span<float> to);
+/// Copies the quantiles that the network computes to the host, those of one level after those of the other,
+/// in the units of training. Nothing of a network without quantiles.
+void copy_quantiles(const StepContext& context, const ForwardPass& model, std::int64_t samples,
+                    std::span<float> to);
 
 }  // namespace mylos

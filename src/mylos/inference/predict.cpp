@@ -18,10 +18,12 @@ void softmax(std::span<float> row) {
   for (float& value : row) value /= sum;
 }
 
-/// Outputs of a batch, and after them their deviations, travel as one array.
-void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass, bool has_deviations,
+/// Outputs of a batch, and after them their deviations or quantiles, travel as one array.
+void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass, bool with_stated,
                  const ConsumeDistributions& consume) {
   const Chain& chain = context.model.chain();
+  const bool has_deviations = with_stated && chain.has_deviations();
+  const std::size_t levels = with_stated ? chain.quantiles().size() : 0;
   const Arena memory("predictions", float_output_bytes(chain, context.model.samples()));
   const Staging staging(chain, context.model.samples());
   std::vector<float> own;
@@ -34,16 +36,21 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
                        share = {batch.first_sample, batch.samples};
                        copy_outputs(step, context.model,
                                     memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
-                       if (!has_deviations) return;
                        const std::size_t numbers = own.size();
-                       own.resize(2 * numbers);
-                       copy_deviations(step, context.model, batch.samples, std::span(own).subspan(numbers));
+                       own.resize(numbers * (1 + levels + (has_deviations ? 1 : 0)));
+                       const std::span<float> stated = std::span(own).subspan(numbers);
+                       if (has_deviations) copy_deviations(step, context.model, batch.samples, stated);
+                       if (levels > 0) copy_quantiles(step, context.model, batch.samples, stated);
                      });
     });
-    const std::int64_t width = has_deviations ? 2 * chain.outputs() : chain.outputs();
+    const auto arrays = static_cast<std::int64_t>(1 + levels + (has_deviations ? 1 : 0));
+    const std::int64_t width = arrays * chain.outputs();
     has_more = collect_on_first(ranks, share, own, width, [&](const Share& part, std::span<float> values) {
       const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
-      consume(part, values.first(numbers), values.subspan(numbers));
+      const std::span<float> stated = values.subspan(numbers);
+      consume(part, values.first(numbers),
+              {.deviations = has_deviations ? stated : std::span<float>(),
+               .quantiles = levels > 0 ? stated : std::span<float>()});
     });
   }
 }
@@ -73,14 +80,14 @@ bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& 
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume) {
   predict_all(context, ranks, pass, false,
-              [&](const Share& samples, std::span<float> outputs, std::span<float> /*deviations*/) {
+              [&](const Share& samples, std::span<float> outputs, const StatedOutputs& /*stated*/) {
                 consume(samples, outputs);
               });
 }
 
 void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
                            const ConsumeDistributions& consume) {
-  predict_all(context, ranks, pass, context.model.chain().has_deviations(), consume);
+  predict_all(context, ranks, pass, true, consume);
 }
 
 void interpret_outputs(Prediction prediction, std::int64_t width, const Normalizer& normalizer,

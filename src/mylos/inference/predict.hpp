@@ -15,16 +15,20 @@ namespace mylos {
 
 /// Receives the outputs [samples, outputs] of these samples, on the host.
 using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
-/// Receives also their standard deviations [samples, outputs], in the units of training; empty of a network
-/// without deviations.
+/// What a network states of its outputs, in the units of training; each is empty where it states none.
+struct StatedOutputs {
+  std::span<float> deviations;  // standard deviations [samples, outputs]
+  std::span<float> quantiles;   // [levels, samples, outputs]
+};
+/// Receives also what the network states of them.
 using ConsumeDistributions =
-    std::function<void(const Share& samples, std::span<float> outputs, std::span<float> deviations)>;
+    std::function<void(const Share& samples, std::span<float> outputs, const StatedOutputs& stated)>;
 
 /// All ranks call it, each with a pass over its part. Rank 0 consumes the outputs of all of them batch by
 /// batch, in no order across ranks. Throws Error on all ranks.
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume);
-/// The same with deviations.
+/// The same with deviations and quantiles.
 void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
                            const ConsumeDistributions& consume);
 

@@ -46,7 +46,7 @@ std::int64_t rows_of(const WeightFile& file, const std::string& parameter) {
 
 /// Returns the targets of a network whose last layer this is.
 std::int64_t targets_of(const WeightFile& file, const ModelOptions& model, const std::string& last) {
-  return rows_of(file, last + "/weight") / outputs_per_target(model.prediction());
+  return rows_of(file, last + "/weight") / outputs_per_target(model.loss);
 }
 
 /// Returns the last extents of a grid of the network, one per axis of its samples, followed by the channels.

@@ -24,6 +24,7 @@ struct ModelOptions;
 enum class Prediction {
   numbers,        // the targets themselves, in the units of training
   distributions,  // of the same: at each point the means of all channels, then their log variances
+  quantiles,      // of the same: at each point those of all channels at the first level, then at the next
   probabilities,  // logits; the targets are probabilities from 0 to 1
   classes         // logits, one per class; the target is the number of a class
 };

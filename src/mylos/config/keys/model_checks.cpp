@@ -21,6 +21,7 @@ class ModelChecks : DeckMistakes {
   void model() const {
     const ModelType type = options_.model.type;
     layers_of_a_chain();
+    quantiles();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
@@ -33,6 +34,14 @@ class ModelChecks : DeckMistakes {
 
  private:
   /// Refuses layer tables for other types than "chain"; for a transformer the key is a number.
+  void quantiles() const {
+    const auto* quantile = std::get_if<losses::Quantile>(&options_.model.loss);
+    if (quantile == nullptr || quantile->are_levels_valid()) return;
+    fail(errors::bad_value, {"model.quantiles"},
+         fmt::format("'model.quantiles' are 1 to {} levels that ascend, such as [0.05, 0.5, 0.95]",
+                     losses::max_quantiles));
+  }
+
   void layers_of_a_chain() const {
     if (options_.model.chain.empty() || options_.model.type == ModelType::chain) return;
     const char* first = "model.layers.1";

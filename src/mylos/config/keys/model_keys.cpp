@@ -189,8 +189,8 @@ void add_model_keys(Schema& schema) {
       "residual", &ModelOptions::residual,
       "All but gpt: adds the network's input to its output, so that the network learns the change "
       "from one state of a field to the next. Both must have the same shape. They are added in "
-      "float, in normalised units (`docs/how-to/networks.md`). Not with model.loss = \"gaussian\", whose "
-      "last layer computes log variances too.");
+      "float, in normalised units (`docs/how-to/networks.md`). Not with model.loss = \"gaussian\" or "
+      "\"quantile\", whose last layer computes several numbers for each output.");
   add_short_form_keys(keys);
   add_operator_keys(keys);
   add_transformer_keys(keys);

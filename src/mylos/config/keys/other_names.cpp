@@ -136,6 +136,7 @@ std::vector<OtherWord> words_of_other_frameworks() {
       {"cross_entropy", {"ce", "nll", "crossentropy", "categorical_crossentropy"}},
       {"binary_cross_entropy", {"bce", "bce_with_logits", "binary_crossentropy"}},
       {"gaussian", {"gaussian_nll", "nll_gaussian"}},
+      {"quantile", {"pinball", "pinball_loss", "quantile_loss"}},
       {"bf16", {"bfloat16"}},
       {"fp16", {"float16", "half"}},
       {"fp32", {"float32", "float", "single"}},

@@ -8,7 +8,8 @@ namespace {
 
 Condition with_losses_of_numbers() {
   std::vector<std::string> losses = losses_of(Prediction::numbers);
-  for (std::string& loss : losses_of(Prediction::distributions)) losses.push_back(std::move(loss));
+  for (const Prediction prediction : {Prediction::distributions, Prediction::quantiles})
+    for (std::string& loss : losses_of(prediction)) losses.push_back(std::move(loss));
   return {"losses of targets (model.loss = " + alternatives(losses) + ")",
           {"model.loss"},
           [](const Options& options) {

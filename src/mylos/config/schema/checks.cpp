@@ -230,10 +230,10 @@ class Checks : DeckMistakes {
            "[rollout] needs a network that computes the next state of its input: 'model.loss' = " +
                alternatives(losses_of(Prediction::numbers)));
     }
-    if (prediction == Prediction::distributions) {
+    if (prediction != Prediction::numbers) {
       fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
            fmt::format("[rollout] trains on states that the network computed, and 'model.loss' = \"{}\" "
-                       "computes their distributions; use {}",
+                       "computes several numbers for each of theirs; use {}",
                        name_of(options_.model.loss), alternatives(losses_of(Prediction::numbers))));
     }
     if (options_.data.augment.any()) {

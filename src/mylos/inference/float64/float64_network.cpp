@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/inference/source/source_network_of.hpp"
 
 namespace mylos {
@@ -39,6 +41,12 @@ Float64Network::Float64Network(const StoredNetwork& network, const ReadSourceWei
       outputs_(network.chain.outputs()),
       has_deviations_(network.chain.has_deviations()),
       calibration_(network.calibration) {
+  if (!network.chain.quantiles().empty()) {
+    fail_input(errors::unsupported_feature,
+               "{}: networks of model.loss = \"quantile\" cannot compute in double; load the model without "
+               "LoadOptions::in_double",
+               network.path);
+  }
   const SourcePlan plan = plan_source(
       source_network_of(network, read,
                         {"compute in double", "load the model without LoadOptions::in_double", false}),

@@ -61,15 +61,16 @@ std::int64_t channels_of(const Chain& chain) {
   return field ? field->grid.channels : chain.outputs();
 }
 
-void seed_from_means(const Execution& exec, std::int64_t channels, const ConstTensor& d_means,
-                     const Tensor& seed) {
-  const auto* const from = d_means.as<float>();
+/// The outputs are number `chosen` of the `count` numbers that the last layer computes for each.
+void seed_from_chosen(const Execution& exec, std::int64_t channels, std::int64_t count, std::int64_t chosen,
+                      const ConstTensor& d_outputs, const Tensor& seed) {
+  const auto* const from = d_outputs.as<float>();
   auto* const to = seed.as<float>();
   for_each_index(
       exec, "seed of means", seed.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const std::int64_t point = i / (2 * channels);
-        const std::int64_t channel = i - point * 2 * channels;
-        to[i] = channel < channels ? from[point * channels + channel] : 0.0f;
+        const std::int64_t point = i / (count * channels);
+        const std::int64_t channel = i - (point * count + chosen) * channels;
+        to[i] = channel >= 0 && channel < channels ? from[point * channels + channel] : 0.0f;
       });
 }
 
@@ -113,13 +114,18 @@ void seed_from_probabilities(const Execution& exec, const ConstTensor& logits,
 }
 
 /// Writes `seed`, like `computed` [rows, numbers of the last layer], from `d_outputs` [rows, outputs], all of
-/// floats. Of distributions the outputs are the means, of points with `channels` of them; of classes the
-/// probabilities p of a softmax, d = p (d_p - sum of p d_p); of probabilities p of a sigmoid, d = p (1 - p)
-/// d_p. `are_logits`: the outputs of the last two are what the last layer computes.
-void seed_from_outputs(const Execution& exec, Prediction prediction, bool are_logits, std::int64_t channels,
+/// floats. Of distributions and quantiles the outputs are the means and those of the central level; of
+/// classes the probabilities p of a softmax, d = p (d_p - sum of p d_p); of probabilities p of a sigmoid, d =
+/// p (1 - p) d_p. `are_logits`: the outputs of the last two are what the last layer computes.
+void seed_from_outputs(const Execution& exec, const Chain& chain, bool are_logits,
                        const ConstTensor& computed, const ConstTensor& d_outputs, const Tensor& seed) {
-  if (prediction == Prediction::distributions) return seed_from_means(exec, channels, d_outputs, seed);
-  if (prediction == Prediction::numbers || are_logits) return convert(exec, d_outputs, seed);
+  const Prediction prediction = chain.prediction();
+  if (const std::int64_t count = seed.columns() / d_outputs.columns(); count > 1) {
+    const std::size_t chosen = chain.quantiles().empty() ? 0 : central_quantile(chain.quantiles());
+    return seed_from_chosen(exec, channels_of(chain), count, static_cast<std::int64_t>(chosen), d_outputs,
+                            seed);
+  }
+  if (is_of_numbers(prediction) || are_logits) return convert(exec, d_outputs, seed);
   if (prediction == Prediction::classes) return seed_from_classes(exec, computed, d_outputs, seed);
   seed_from_probabilities(exec, computed, d_outputs, seed);
 }
@@ -248,8 +254,7 @@ ScalingTable ModelDerivatives::derivatives_of_outputs(Units units) const {
 ConstTensor ModelDerivatives::pull_back(const Execution& exec, const ConstTensor& inputs,
                                         const ConstTensor& d_outputs, Units units) {
   const ConstTensor computed = gradient_.forward(exec, inputs);
-  seed_from_outputs(exec, chain().prediction(), units == Units::network, channels_of(chain()), computed,
-                    d_outputs, gradient_.seed());
+  seed_from_outputs(exec, chain(), units == Units::network, computed, d_outputs, gradient_.seed());
   return gradient_.backward(exec);
 }
 

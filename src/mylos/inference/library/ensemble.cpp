@@ -113,6 +113,7 @@ std::string shape_text_of(const std::vector<std::int64_t>& shape) {
 }
 std::string outputs_text_of(const StoredNetwork& network) {
   if (network.chain.has_deviations()) return "targets and their standard deviations";
+  if (!network.chain.quantiles().empty()) return "quantiles of targets";
   return is_of_numbers(network.chain.prediction()) ? "targets" : "probabilities";
 }
 

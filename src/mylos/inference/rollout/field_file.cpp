@@ -177,6 +177,7 @@ struct FieldFile::State {
     hdf5::copy_attributes(source_, array.path, *file_, path, packing);
     if (!target.mask.empty()) hdf5::write_number_attribute(*file_, path, "_FillValue", no_value, type);
     if (part.coverage) hdf5::write_number_attribute(*file_, path, "coverage", *part.coverage);
+    if (part.quantile) hdf5::write_number_attribute(*file_, path, "quantile", *part.quantile);
     hdf5::attach_scales(*file_, path, scales);
     targets_.push_back(std::move(target));
     return channel + channels;

@@ -25,6 +25,7 @@ namespace mylos {
 struct FieldPart {
   std::string suffix;              // of its name: "_lower"
   std::optional<double> coverage;  // its attribute of this name
+  std::optional<double> quantile;  // likewise: the level
 };
 
 struct FieldFileShape {

@@ -72,6 +72,12 @@ void append_meaning(SourceNetwork& source, const StoredNetwork& network, std::si
         return append(SourceGaussian{std::vector<double>(means, 0.0), std::vector<double>(means, 1.0)});
       return append(SourceGaussian{targets.shift, std::move(deviations)});
     }
+    case Prediction::quantiles: {  // of each level all targets
+      const auto levels = static_cast<std::int64_t>(network.chain.quantiles().size());
+      if (!targets.identity())
+        append(SourceUnits{repeated(targets.shift, levels), repeated(deviations, levels)});
+      break;
+    }
     case Prediction::numbers:
       if (!targets.identity())
         append(SourceUnits{targets.shift, std::move(deviations)}, points_of(targets, width));
@@ -125,7 +131,7 @@ void require_outputs(const StoredNetwork& network, const SourcePurpose& purpose)
   fail_input(errors::unsupported_feature,
              "{}: the outputs, of layer '{}', {} at {} points, and networks {} can {}; {}", network.path,
              chain.blocks.back()->signature().name,
-             purpose.takes_columns ? "are probabilities or distributions" : "are numbers",
+             purpose.takes_columns ? "are probabilities, distributions or quantiles" : "are numbers",
              chain.grids.back().points(),
              purpose.takes_columns ? "with such outputs of vectors alone" : "of vectors alone", purpose.to_do,
              purpose.what_helps);

@@ -117,7 +117,7 @@ std::int64_t stored_outputs(const CheckpointReader& reader, const ModelOptions& 
     layer = copy_name(model.chain, last, model.chain[last].repeat);
   }
   const std::int64_t width = layer_width(reader, layer, 0);
-  const std::int64_t of_target = outputs_per_target(model.prediction());
+  const std::int64_t of_target = outputs_per_target(model.loss);
   if (width % of_target == 0) return width / of_target;
   fail_input(errors::bad_dataset,
              "{}: layer '{}' has {} outputs, but model.loss = \"{}\" needs {} for each target", reader.path(),

@@ -14,17 +14,24 @@ TargetShape target_shape(const Chain& chain) {
 
 EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
                                   std::span<const float> outputs, std::span<const float> deviations,
-                                  std::span<const float> targets) {
-  EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}};
+                                  std::span<const float> targets, std::span<const float> quantiles) {
+  EvaluatedRows rows{.shape = shape, .errors = {}, .deviations = {}, .quantiles = {}};
   const auto row = static_cast<std::size_t>(shape.row());
   const auto in_units_of_targets = [&](double value, std::size_t i) {
     return scaling.identity() ? value : value / scaling.scale[i % row];
   };
-  rows.errors.reserve(targets.size());
+  const auto errors_of = [&](std::span<const float> values) {
+    std::vector<double> errors;
+    errors.reserve(targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      errors.push_back(
+          in_units_of_targets(static_cast<double>(values[i]) - static_cast<double>(targets[i]), i));
+    return errors;
+  };
+  rows.errors = errors_of(outputs);
+  for (std::size_t first = 0; first < quantiles.size(); first += targets.size())
+    rows.quantiles.push_back(errors_of(quantiles.subspan(first)));
   rows.deviations.reserve(deviations.size());
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    rows.errors.push_back(
-        in_units_of_targets(static_cast<double>(outputs[i]) - static_cast<double>(targets[i]), i));
   for (std::size_t i = 0; i < deviations.size(); ++i)
     rows.deviations.push_back(in_units_of_targets(deviations[i], i));
   return rows;

@@ -30,13 +30,16 @@ struct EvaluatedRows {
   TargetShape shape;
   std::vector<double> errors;      // mean - target
   std::vector<double> deviations;  // predicted standard deviations; empty if the network predicts none
+  std::vector<std::vector<double>> quantiles = {};  // quantile - target, of each level; likewise
 };
 
 /// Returns rows of a regression from what the network computed, in the units of training, and the targets of
-/// the same samples in these units. `deviations`: empty if the network predicts none.
+/// the same samples in these units. `deviations` and `quantiles` [levels, rows]: empty if the network
+/// predicts none.
 [[nodiscard]] EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
                                                 std::span<const float> outputs,
                                                 std::span<const float> deviations,
-                                                std::span<const float> targets);
+                                                std::span<const float> targets,
+                                                std::span<const float> quantiles = {});
 
 }  // namespace mylos

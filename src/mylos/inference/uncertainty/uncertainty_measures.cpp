@@ -21,8 +21,12 @@ double standard_crps(double z) {
 
 }  // namespace
 
-UncertaintyMeasures::UncertaintyMeasures(bool has_deviations, std::optional<ConformalCalibration> calibration)
-    : has_deviations_(has_deviations), calibration_(std::move(calibration)) {
+UncertaintyMeasures::UncertaintyMeasures(bool has_deviations, std::optional<ConformalCalibration> calibration,
+                                         std::span<const double> quantiles)
+    : has_deviations_(has_deviations),
+      calibration_(std::move(calibration)),
+      quantiles_(quantiles.begin(), quantiles.end()),
+      below_(quantiles.size()) {
   if (calibration_) held_.resize(calibration_->quantiles.size());
 }
 
@@ -31,7 +35,9 @@ void UncertaintyMeasures::add(const EvaluatedRows& rows) {
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {
     ++samples_;
     const auto finite = [&](std::size_t i) {
-      return std::isfinite(rows.errors[i]) && (!has_deviations_ || std::isfinite(rows.deviations[i]));
+      return std::isfinite(rows.errors[i]) && (!has_deviations_ || std::isfinite(rows.deviations[i])) &&
+             std::all_of(rows.quantiles.begin(), rows.quantiles.end(),
+                         [i](const std::vector<double>& errors) { return std::isfinite(errors[i]); });
     };
     std::int64_t wrong = 0;
     std::int64_t counted = 0;
@@ -45,8 +51,20 @@ void UncertaintyMeasures::add(const EvaluatedRows& rows) {
     values_ += counted;
     for (std::size_t i = first; has_deviations_ && i < first + row; ++i)
       if (rows.shape.counts(i - first)) add_deviation(rows.errors[i], rows.deviations[i]);
+    for (std::size_t i = first; !quantiles_.empty() && i < first + row; ++i)
+      if (rows.shape.counts(i - first)) add_quantiles(rows, i);
     if (calibration_) add_intervals(rows, first);
   }
+}
+
+void UncertaintyMeasures::add_quantiles(const EvaluatedRows& rows, std::size_t value) {
+  bool ascends = true;
+  for (std::size_t level = 0; level < below_.size(); ++level) {
+    const double error = rows.quantiles[level][value];
+    below_[level] += error >= 0 ? 1 : 0;
+    if (level > 0 && error < rows.quantiles[level - 1][value]) ascends = false;
+  }
+  crossed_ += ascends ? 0 : 1;
 }
 
 void UncertaintyMeasures::add_deviation(double error, double deviation) {
@@ -84,12 +102,13 @@ void UncertaintyMeasures::add_intervals(const EvaluatedRows& rows, std::size_t f
 
 void UncertaintyMeasures::add_up(RankGroup& ranks) {
   if (ranks.size() == 1) return;
-  std::vector<std::int64_t> numbers{samples_, values_, not_finite_};
+  std::vector<std::int64_t> numbers{samples_, values_, not_finite_, crossed_};
   const auto append = [&](const auto& values) {
     numbers.insert(numbers.end(), std::begin(values), std::end(values));
   };
   append(first_within_);
   append(within_chosen_);
+  append(below_);
   append(held_);
   for (ExactSum* const sum : {&square_, &crps_, &width_}) {
     sum->carry();  // makes the sum over up to 2^47 ranks exact
@@ -97,12 +116,13 @@ void UncertaintyMeasures::add_up(RankGroup& ranks) {
   }
   ranks.add_up(numbers);
   auto number = numbers.begin();
-  for (std::int64_t* const count : {&samples_, &values_, &not_finite_}) *count = *number++;
+  for (std::int64_t* const count : {&samples_, &values_, &not_finite_, &crossed_}) *count = *number++;
   const auto take = [&](auto& values) {
     for (std::int64_t& value : values) value = *number++;
   };
   take(first_within_);
   take(within_chosen_);
+  take(below_);
   take(held_);
   for (ExactSum* const sum : {&square_, &crps_, &width_}) take(sum->digits);
 }
@@ -139,10 +159,20 @@ UncertaintyResult::Deviations UncertaintyMeasures::deviations_result() const {
   return result;
 }
 
+UncertaintyResult::Quantiles UncertaintyMeasures::quantiles_result() const {
+  UncertaintyResult::Quantiles result;
+  const auto count = static_cast<double>(values_);
+  for (std::size_t level = 0; level < below_.size(); ++level)
+    result.levels.push_back({quantiles_[level], static_cast<double>(below_[level]) / count});
+  result.crossed = static_cast<double>(crossed_) / count;
+  return result;
+}
+
 UncertaintyResult UncertaintyMeasures::result() const {
   UncertaintyResult result{.samples = samples_, .not_finite = not_finite_};
   if (not_finite_ > 0 || samples_ == 0) return result;
   if (has_deviations_) result.deviations = deviations_result();
+  if (!quantiles_.empty()) result.quantiles = quantiles_result();
   if (!calibration_) return result;
   UncertaintyResult::Intervals intervals;
   std::int64_t held = 0;

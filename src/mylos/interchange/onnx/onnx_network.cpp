@@ -49,6 +49,8 @@ const char* meaning_of(const StoredNetwork& network) {
   if (network.options.model.type == ModelType::gpt) return "logits of the next token";
   if (network.chain.has_deviations())
     return "targets in their own units; standard_deviation: the standard deviation of each";
+  if (!network.chain.quantiles().empty())
+    return "targets in their own units; quantile_Q: the quantile of each at level Q";
   return meaning_of(network.chain.prediction());
 }
 
@@ -83,23 +85,30 @@ void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadO
   x = x.cast(onnx_type_of(network.chain.input_type()), builder);
   OnnxBoundary y = onnx_blocks(builder, network.chain, read, std::move(x)).cast(OnnxType::float32, builder);
   const OnnxLayout layout = network.output_shape.size() > 1 ? OnnxLayout::points : OnnxLayout::rows;
-  if (!network.chain.has_deviations()) {
+  if (!network.chain.has_deviations() && network.chain.quantiles().empty()) {
     y = interpreted(builder, network, std::move(y));
     add_output(builder, y.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
     return;
   }
+  const std::span<const double> levels = network.chain.quantiles();
   GridShape of_outputs = y.grid();
-  of_outputs.channels /= 2;
-  const std::string& both = y.in(OnnxLayout::points, builder);  // means and log variances
+  of_outputs.channels /= outputs_per_target(model.loss);
+  const std::string& all = y.in(OnnxLayout::points, builder);  // means and log variances, or quantiles
   const auto channels = static_cast<std::int64_t>(y.axes() + 1);
-  const auto half = [&](std::int64_t first) {
+  const auto part = [&](std::size_t number) {
+    const std::int64_t first = static_cast<std::int64_t>(number) * of_outputs.channels;
     return OnnxBoundary(of_outputs, y.axes(), OnnxType::float32, OnnxLayout::points,
-                        builder.slice(both, channels, first, first + of_outputs.channels));
+                        builder.slice(all, channels, first, first + of_outputs.channels));
   };
-  OnnxBoundary means = interpreted(builder, network, half(0));
-  add_output(builder, means.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
+  const auto add = [&](const std::string& name, std::size_t number) {
+    OnnxBoundary outputs = interpreted(builder, network, part(number));
+    add_output(builder, outputs.in(layout, builder), port_of(name, OnnxType::float32, network.output_shape));
+  };
+  add("outputs", levels.empty() ? 0 : central_quantile(levels));
+  for (std::size_t i = 0; i < levels.size(); ++i) add(fmt::format("quantile_{}", levels[i]), i);
+  if (!levels.empty()) return;
   OnnxBoundary deviations =
-      onnx_deviations(builder, network.training.normalizer.targets, half(of_outputs.channels), network.path);
+      onnx_deviations(builder, network.training.normalizer.targets, part(1), network.path);
   add_output(builder, deviations.in(layout, builder),
              port_of("standard_deviation", OnnxType::float32, network.output_shape));
 }

@@ -90,7 +90,7 @@ ModelOptions model_of(const Importer& importer, const FileValue& output) {
   model.inputs = input.columns();
   model.outputs = output.columns();
   model.chain = importer.chain.layers();
-  if (output.means_of > 0) model.chain[output_layer(model.chain)].outputs = output.channels;
+  if (output.means_of > 0) model.chain[output_layer(model)].outputs = output.channels;
   if (!input.extents.empty()) {
     model.shape = input.extents;
     model.shape.push_back(input.channels);

@@ -1,6 +1,7 @@
 #include "mylos/interchange/source/source_description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -46,6 +47,12 @@ void add_outputs(std::vector<std::string>& lines, const StoredNetwork& network) 
       lines.push_back(
           fmt::format("Outputs: {}, in the units of the data: {} means, then {} standard deviations",
                       2 * count, count, count));
+      return add_names(lines, network.samples.target_names);
+    case Prediction::quantiles:
+      lines.push_back(
+          fmt::format("Outputs: {}, in the units of the data: {} quantiles at each of the levels {}",
+                      count * static_cast<std::int64_t>(network.chain.quantiles().size()), count,
+                      fmt::join(network.chain.quantiles(), ", ")));
       return add_names(lines, network.samples.target_names);
     case Prediction::numbers:
       break;

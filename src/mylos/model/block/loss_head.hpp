@@ -90,7 +90,8 @@ class LossHead {
   /// Adds the losses of all rows to `sums` and writes the gradients.
   virtual void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                  const LossGradients& gradients, LossSums* sums) const = 0;
-  /// Returns logits or predictions (of distributions the means) [rows, outputs] for the rows of memory.input;
+  /// Returns logits or predictions (of distributions the means, of quantiles those of
+  /// central_quantile()) [rows, outputs] for the rows of memory.input;
   /// they may lie in the workspace. Throws Error if the rows exceed what the workspace holds.
   [[nodiscard]] virtual ConstTensor outputs_of(const StepContext& context,
                                                const LossMemory& memory) const = 0;
@@ -98,6 +99,15 @@ class LossHead {
   /// the workspace, where they leave the outputs. Only of Chain::has_deviations(); else throws Error.
   [[nodiscard]] virtual ConstTensor deviations_of(const StepContext& /*context*/,
                                                   const LossMemory& /*memory*/) const;
+  /// Returns the levels of the quantiles that the network computes; of Prediction::quantiles alone.
+  [[nodiscard]] virtual std::span<const double> quantiles() const { return {}; }
+  /// Returns those of level quantiles()[level], in the units of training, floats [rows, outputs] in the
+  /// workspace, where they may overwrite the outputs. Only where there are levels; else throws Error.
+  [[nodiscard]] virtual ConstTensor quantile_of(const StepContext& /*context*/, const LossMemory& /*memory*/,
+                                                std::size_t /*level*/) const;
 };
+
+/// Returns the level whose quantiles are the outputs: the nearest to 0.5, of two the lower.
+[[nodiscard]] std::size_t central_quantile(std::span<const double> levels);
 
 }  // namespace mylos

@@ -12,7 +12,7 @@ bool Chain::computes_in(DType type) const {
 
 GridShape Chain::output_grid() const {
   GridShape grid = grids.back();
-  grid.channels /= outputs_per_target(prediction());
+  grid.channels = outputs() / grid.points();
   return grid;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct Chain {
   std::int64_t training_targets = 0;
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
-  /// Returns the numbers of a sample's targets, or its classes. The last block computes twice as many for
-  /// distributions.
+  /// Returns the numbers of a sample's targets, or its classes. The last block computes several for
+  /// each of distributions and quantiles.
   [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }
   /// Returns the grid of the outputs; requires grids.
   [[nodiscard]] GridShape output_grid() const;
@@ -43,6 +44,8 @@ struct Chain {
   [[nodiscard]] Prediction prediction() const { return head->prediction(); }
   /// Returns whether the network computes a standard deviation of each output.
   [[nodiscard]] bool has_deviations() const { return prediction() == Prediction::distributions; }
+  /// Returns the levels of the quantiles that it computes of each output; empty of other predictions.
+  [[nodiscard]] std::span<const double> quantiles() const { return head->quantiles(); }
   [[nodiscard]] const Signature& signature(std::size_t stage) const;
   /// Returns the boundary that the block reads besides its input, or no_skip.
   [[nodiscard]] std::size_t skip_of(std::size_t block) const {

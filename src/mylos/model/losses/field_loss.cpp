@@ -6,7 +6,7 @@
 namespace mylos {
 
 FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
-    : OutputLoss(traits_of(model.loss), input) {
+    : OutputLoss(traits_of(model.loss), input, outputs_per_target(model.loss)) {
   const LossTraits& traits = traits_of(model.loss);
   const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
   const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights;
@@ -26,7 +26,7 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
                        .per = model.loss_per,
                        .derivative = model.derivative,
                        .weights = model.point_weights};
-  field_->grid.channels /= outputs_per_target(traits.prediction);
+  field_->grid.channels /= outputs_per_target(model.loss);
   if (needs_grid) norm_.emplace(*field_, traits.has_derivatives);
 }
 

@@ -4,12 +4,12 @@
 
 namespace mylos {
 
-OutputLoss::OutputLoss(const LossTraits& loss, const LossInput& input)
+OutputLoss::OutputLoss(const LossTraits& loss, const LossInput& input, std::int64_t numbers_per_output)
     : loss_(loss),
       signature_{.name = "loss",
                  .kind = "loss",
                  .inputs = input.numbers,
-                 .outputs = input.numbers / outputs_per_target(loss.prediction),
+                 .outputs = input.numbers / numbers_per_output,
                  .input_type = input.type,
                  .output_type = input.type,
                  .compute_type = input.type} {}

@@ -47,7 +47,7 @@ class OutputLoss : public LossHead {
   };
 
   /// Keeps a reference to the traits of the kind.
-  OutputLoss(const LossTraits& loss, const LossInput& input);
+  OutputLoss(const LossTraits& loss, const LossInput& input, std::int64_t numbers_per_output = 1);
 
   /// Computes the loss of each row, and the gradients if there is memory for them.
   virtual void compute(const Call& call) const = 0;

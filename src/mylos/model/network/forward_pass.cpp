@@ -89,6 +89,13 @@ ConstTensor ForwardPass::head_deviations(const StepContext& context, std::int64_
   return chain_.head->deviations_of(context, memory);
 }
 
+ConstTensor ForwardPass::head_quantiles(const StepContext& context, std::int64_t first, std::int64_t count,
+                                        std::size_t level) const {
+  LossMemory memory = head_memory();
+  memory.input = output_.row_range(first, count);
+  return chain_.head->quantile_of(context, memory, level);
+}
+
 void ForwardPass::loss(const StepContext& context, const Truth& truth, LossSums* sums) const {
   const Region region("loss");
   chain_.head->evaluate(context, head_memory(), truth, sums);

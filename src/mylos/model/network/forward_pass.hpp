@@ -46,6 +46,9 @@ class ForwardPass {
   /// outputs. Requires has_deviations() of the chain.
   [[nodiscard]] ConstTensor head_deviations(const StepContext& context, std::int64_t first,
                                             std::int64_t count) const;
+  /// Likewise the quantiles of level chain.quantiles()[level], which may overwrite the outputs.
+  [[nodiscard]] ConstTensor head_quantiles(const StepContext& context, std::int64_t first, std::int64_t count,
+                                           std::size_t level) const;
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums) const;
 

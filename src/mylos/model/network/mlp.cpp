@@ -101,7 +101,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
       if (model.norm != NormType::none) builder.add_norm(norm, model.norm);
     }
   }
-  builder.add_dense("head", model.outputs * outputs_per_target(model.prediction()), Activation::none, 0);
+  builder.add_dense("head", model.outputs * outputs_per_target(model.loss), Activation::none, 0);
   return builder.finish(model);
 }
 

@@ -50,7 +50,7 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   const SampleShape output{network.last().grid, network.last().axes};
   Chain chain = network.take();
   const std::int64_t outputs = chain.blocks.back()->signature().outputs;
-  require_outputs(network, model, outputs / outputs_per_target(model.prediction()));
+  require_outputs(network, model, outputs / outputs_per_target(model.loss));
   append_residual(chain, model, input, output);
   chain.grids.resize(chain.blocks.size(), output.grid);
   chain.head = make_loss(model, {.numbers = outputs, .type = type_of_output(chain), .shape = output});
@@ -65,9 +65,8 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
     fail_input(errors::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   GrowingChain network(model, precision, seed, accumulates, input_gradients,
                        type_of_residual_input(model, precision));
-  const std::size_t output = outputs_per_target(model.prediction()) > 1
-                                 ? output_layer(model.chain)
-                                 : model.chain.size();  // none is special
+  const std::size_t output =
+      outputs_per_target(model.loss) > 1 ? output_layer(model) : model.chain.size();  // none is special
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);

@@ -31,11 +31,11 @@ void OnlineParts::forward(const SampleRows<const float>& x, const SampleRows<flo
   const auto samples = static_cast<std::int64_t>(x.extent(0));
   agree_on_call(OnlineCall::forward, samples);
   check_arguments([&] {
-    if (chain.has_deviations()) {
-      fail_input(
-          errors::bad_call,
-          "forward() with model.loss = \"gaussian\", whose last layer computes means and log variances "
-          "for step() alone; a loss of your own reads any number of outputs with model.loss = \"mse\"");
+    if (chain.head->signature().inputs != chain.outputs()) {
+      fail_input(errors::bad_call,
+                 "forward() with model.loss = \"{}\", whose last layer computes {} numbers for each output, "
+                 "for step() alone; a loss of your own reads any number of outputs with model.loss = \"mse\"",
+                 chain.loss().name, chain.head->signature().inputs / chain.outputs());
     }
     if (samples > max_samples) {
       fail_input(

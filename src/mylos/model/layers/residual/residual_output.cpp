@@ -45,11 +45,11 @@ std::optional<DType> type_of_residual_input(const ModelOptions& model, const Pre
 void append_residual(Chain& chain, const ModelOptions& model, const SampleShape& input,
                      const SampleShape& output) {
   if (!model.residual) return;
-  if (model.prediction() == Prediction::distributions) {
-    fail_input(
-        errors::keys_conflict,
-        "model.residual adds the network's input to its output, and with model.loss = \"gaussian\" half "
-        "of that are log variances; leave model.residual out");
+  if (outputs_per_target(model.loss) > 1) {
+    fail_input(errors::keys_conflict,
+               "model.residual adds the network's input to its output, and with model.loss = \"{}\" that has "
+               "{} numbers for each of the input's; leave model.residual out",
+               name_of(model.loss), outputs_per_target(model.loss));
   }
   require_same_shape(input, output);
   for (const auto& block : chain.blocks) {
