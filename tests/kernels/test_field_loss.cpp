@@ -1,6 +1,6 @@
 // Losses of fields: against sums in double over dense matrices of derivatives, and gradients against central
 // differences of these in double.
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 // variances s. A vector is one point. Targets are [points, channels].
 #pragma once
 
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 
 namespace mylos {
 

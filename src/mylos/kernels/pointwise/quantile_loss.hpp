@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 
 namespace mylos {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "mylos/kernels/pointwise/field_derivative.hpp"
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_derivative.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 #include "mylos/model/block/loss_head.hpp"
 
 namespace mylos {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "mylos/base/pieces.hpp"
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
 

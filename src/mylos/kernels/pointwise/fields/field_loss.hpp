@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "mylos/base/execution_fwd.hpp"
-#include "mylos/kernels/pointwise/field_derivative.hpp"
+#include "mylos/kernels/pointwise/fields/field_derivative.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-#include "mylos/kernels/pointwise/field_loss.hpp"
+#include "mylos/kernels/pointwise/fields/field_loss.hpp"
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"

@@ -16,7 +16,7 @@
 
 #include "mylos/kernels/derivative.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
-#include "mylos/kernels/pointwise/field_weights.hpp"
+#include "mylos/kernels/pointwise/fields/field_weights.hpp"
 
 namespace mylos {
 
