@@ -197,14 +197,14 @@ double position_of(double quantile, std::int64_t samples) {
   return quantile * static_cast<double>(samples - 1);
 }
 
-constexpr double levels[] = {0.99, 0.999, 1};
+constexpr double distance_levels[] = {0.99, 0.999, 1};
 
 /// Sets the quantiles of the training samples' distances.
 void set_distances(InputStatistics& statistics, RankGroup& ranks, const EvaluationData& data) {
   const std::size_t n = statistics.mean.size();
   const std::optional<std::vector<double>> factor = distance_factor(statistics.inverse_covariance, n);
   if (!factor) fail_run(errors::internal, "the inverse of a covariance is not positive definite");
-  const auto first_kept = static_cast<std::int64_t>(std::floor(position_of(levels[0], statistics.samples)));
+  const auto first_kept = static_cast<std::int64_t>(std::floor(position_of(distance_levels[0], statistics.samples)));
   Largest largest(static_cast<std::size_t>(statistics.samples - first_kept));
   const Share mine = share_of(segments, ranks.rank(), ranks.size());
   run_on_all(ranks, [&] {
@@ -217,8 +217,8 @@ void set_distances(InputStatistics& statistics, RankGroup& ranks, const Evaluati
     }
   });
   const std::vector<double> kept = largest.of_all(ranks);
-  for (std::size_t i = 0; i < std::size(levels); ++i) {
-    const double position = position_of(levels[i], statistics.samples);
+  for (std::size_t i = 0; i < std::size(distance_levels); ++i) {
+    const double position = position_of(distance_levels[i], statistics.samples);
     const double below = std::floor(position);
     const auto index = static_cast<std::size_t>(static_cast<std::int64_t>(below) - first_kept);
     const double next = kept[std::min(index + 1, kept.size() - 1)];
