@@ -40,7 +40,7 @@ class Arrays:
 
     def samples_of_file(self, path):
         with h5py.File(path) as file:
-            values = {name: self.arranged(file[name], name) for name in {*self.inputs, *self.targets, *self.constants}}
+            values = self.all_arranged(file)
         first = values[self.inputs[0]]
         constants = [values[name][0, 0] for name in self.constants]
         furthest = self.history - 1 + (self.ahead * self.steps if self.has_time and self.targets else 0)
@@ -48,6 +48,12 @@ class Arrays:
             for begin in range(0, first.shape[1] - furthest, self.every):
                 pair = self.window({name: array[sample] for name, array in values.items() if name not in self.constants}, begin, constants)
                 yield from self.points_of(pair) if self.section.get("points_are_samples") else [pair]
+
+    def all_arranged(self, file):
+        """By name, each on the grid of the first input: along axes that an array lacks its values are repeated."""
+        values = {name: self.arranged(file[name], name) for name in dict.fromkeys([*self.inputs, *self.targets, *self.constants])}
+        grid = values[self.inputs[0]].shape[2:-1]
+        return {name: numpy.broadcast_to(array, (*array.shape[:2], *grid, array.shape[-1])) for name, array in values.items()}
 
     def arranged(self, dataset, name):
         """[sample, time, grid ..., channel], the parts that the slices leave; an axis that is not there has one index."""

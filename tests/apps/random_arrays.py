@@ -69,6 +69,8 @@ class RandomArrays:
                 self.axes[name] = [axis for axis in self.alike if not is_constant or axis not in ("sample", "time")]
             else:
                 self.axes[name] = self.some_axes(not is_constant, name == inputs[0] and not self.grid)
+                if name != inputs[0] and name not in targets:
+                    self.axes[name] = self.without_some(self.axes[name])
             self.channels[name] = self.pick(1, 2, 3)
             self.types[name] = self.pick(*TYPES)
 
@@ -79,6 +81,11 @@ class RandomArrays:
         if needs_channel or self.pick(True, False) or not axes:
             axes.append("channel")
         return [str(axis) for axis in self.random.permutation(axes)]
+
+    def without_some(self, axes):
+        """Often without axes of the grid, along which values are then repeated."""
+        lacking = [axis for axis in self.grid if self.pick(True, False)]
+        return [axis for axis in axes if axis not in lacking] or axes
 
     def choose_slices(self):
         """Each leaves at least two points of the grid; of time, what the windows need (see `write`)."""

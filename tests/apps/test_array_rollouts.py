@@ -105,7 +105,7 @@ class Layout:
         """The arrays of a file as [sample, time, points, channels] in float32, and the constants [points, channels]."""
         arrays = Arrays(self.section | {"slice": slices}, self.arrays.axes, self.arrays.fill)
         with h5py.File(path) as file:
-            all_of = {name: arrays.arranged(file[name], name).astype("f4") for name in self.arrays.axes}
+            all_of = {name: values.astype("f4") for name, values in arrays.all_arranged(file).items()}
         all_of = {name: values.reshape(*values.shape[:2], -1, values.shape[-1]).astype("f8") for name, values in all_of.items()}
         return all_of, [all_of[name][0, 0] for name in self.section.get("constants", [])]
 

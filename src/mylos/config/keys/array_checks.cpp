@@ -176,7 +176,8 @@ class ArrayChecks : DeckMistakes {
                      printable(weights.array), fmt::join(weights.axes, ", "), text_of_axes(grid)));
   }
 
-  /// All arrays lie on the same grid; those that are not constant have the same of "sample" and "time".
+  /// Arrays lie on the grid of the first input, or on some of its axes, if they are no targets. Those that
+  /// are not constant have the same of "sample" and "time".
   void same_axes() const {
     const std::string& first = arrays_.inputs.front();
     const std::vector<std::string> of_first = arrays_.axes_for(first);
@@ -189,12 +190,14 @@ class ArrayChecks : DeckMistakes {
     }
     for (const std::string& array : all_) {
       const std::vector<std::string> axes = arrays_.axes_for(array);
-      if (grid_axes(axes) != grid) {
+      const std::set<std::string> own = grid_axes(axes);
+      const bool is_repeated = std::ranges::includes(grid, own) && !is_among(arrays_.targets, array);
+      if (own != grid && !is_repeated) {
         fail(errors::keys_conflict, {axes_key},
-             fmt::format("\"{}\" and \"{}\" have other axes of a grid ({} and {}); all arrays must have the "
-                         "same",
-                         printable(first), printable(array), text_of_axes(grid),
-                         text_of_axes(grid_axes(axes))));
+             fmt::format(
+                 "\"{}\" and \"{}\" have other axes of a grid ({} and {}); targets have all axes of the "
+                 "first input's grid, other arrays have all or some of them",
+                 printable(first), printable(array), text_of_axes(grid), text_of_axes(own)));
       }
       if (is_among(arrays_.constants, array)) continue;
       for (const std::string_view axis : {sample_axis, time_axis}) {

@@ -60,7 +60,8 @@ void add_rollout_keys(Schema& schema) {
   Keys keys(
       schema, "rollout",
       "Training through several applications of the network, each on the output of the one before "
-      "(`docs/how-to/rollout-training.md`). For [data.arrays] whose targets are inputs; evaluations apply "
+      "(`docs/how-to/rollout-training.md`). For [data.arrays] with targets among the inputs; other targets "
+      "are not fed back. Evaluations apply "
       "the "
       "network once.",
       [](auto& options) -> auto& { return options.rollout; });

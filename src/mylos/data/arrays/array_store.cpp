@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 
 #include "mylos/base/error.hpp"
@@ -30,24 +29,37 @@ class ArrayStore::State {
         layout(sample_layout(options, steps, files.open(0).arrays)),
         windows(layout.span, layout.every) {
     std::vector<ArrayMask> masks = open_all();
-    set_shape();
+    points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
+    shape = shape_of_samples(layout, windows.windows(), points_in_window, name);
+    if (!options.points_are_samples && !layout.grid.empty()) {
+      grid = layout.grid;
+      grid.push_back(inputs.count());
+    }
     for (const OpenArray& array : files.open(0).arrays) {
       reports.push_back({array.array().path(), {}, array.array().facts()});
       reports.back().facts.type = array.conversion().type;
       for (const SlicedAxis& axis : array.axes()) reports.back().axes.push_back(axis.name);
     }
-    points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
     std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
     block = samples_of_block(plans, layout, files.open(0).arrays, points_in_window, shape);
     keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
     cache.emplace(files, std::move(plans), std::move(masks));
   }
 
-  [[nodiscard]] std::size_t number_of(const std::string& array) const {
-    const auto found = std::ranges::find(files.arrays(), array);
-    if (found == files.arrays().end())
-      fail_run(errors::internal, "{}: {} is none of the arrays", name, array);
-    return static_cast<std::size_t>(found - files.arrays().begin());
+  /// Calls use(file, array, number) of an array of an open file, whose number is none if it is no part of
+  /// samples.
+  template <class Use>
+  auto with_array(std::int64_t file, const std::string& path, const Use& use) {
+    const std::lock_guard lock(mutex);
+    const OpenArrayFile& opened = files.open(file);
+    const auto found =
+        static_cast<std::size_t>(std::ranges::find(files.arrays(), path) - files.arrays().begin());
+    if (found < opened.arrays.size()) return use(opened.file, opened.arrays[found], std::optional(found));
+    if (!opened.file.exists(path))
+      fail_input(errors::data_mismatch, "{}: has no array {}, whose axes are needed", opened.file.path(),
+                 path);
+    return use(opened.file, OpenArray(opened.file, path, options, files.grid()),
+               std::optional<std::size_t>());
   }
 
   /// The inputs of samples, or their targets.
@@ -94,7 +106,7 @@ class ArrayStore::State {
     const OpenArray& array = files.open(window.file).arrays[source->array];
     const bool constant = layout.is_constant(source->array);
     return array.location(constant ? 0 : window.trajectory, constant ? 0 : window.level + source->level,
-                          point, channel - source->first);
+                          layout.own_point(source->array, point), channel - source->first);
   }
 
   /// Makes the pass over all values, or takes its results from the file of data.statistics. The caller holds
@@ -169,21 +181,6 @@ class ArrayStore::State {
     metadata = digest.digest();
     statistics_key = statistics_key_of(metadata + ' ' + stamps.digest(), options, layout);
     return masks;
-  }
-
-  void set_shape() {
-    const std::int64_t points = layout.rollout.points;
-    shape.task = layout.targets.empty() ? Task::none : Task::regression;
-    shape.input_type = DType::fp32;
-    const std::int64_t samples_of_window = options.points_are_samples ? layout.extents.front().points() : 1;
-    if (windows.windows() > std::numeric_limits<std::int64_t>::max() / samples_of_window)
-      fail_input(errors::too_large, "{}: has more samples than 63 bits can count", name);
-    shape.samples = windows.windows() * samples_of_window;
-    shape.features = points * static_cast<std::int64_t>(layout.input_names.size());
-    shape.outputs = points * static_cast<std::int64_t>(layout.target_names.size());
-    if (options.points_are_samples || layout.grid.empty()) return;
-    grid = layout.grid;
-    grid.push_back(static_cast<std::int64_t>(layout.input_names.size()));
   }
 };
 
@@ -328,15 +325,18 @@ std::vector<std::string> ArrayStore::target_arrays() const {
   return arrays;
 }
 
-const std::vector<std::uint8_t>& ArrayStore::mask_of(const std::string& array) const {
-  return state_->cache->masks()[state_->number_of(array)].counts;
+std::vector<std::uint8_t> ArrayStore::mask_of(const std::string& array) const {
+  State& state = *state_;
+  return state.with_array(0, array, [&](const hdf5::File& file, const OpenArray& opened, auto number) {
+    return number ? state.cache->masks()[*number].counts
+                  : mask_in(file, opened, state.options, state.files.grid()).counts;
+  });
 }
 
 ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& array) const {
-  State& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  const OpenArrayFile& opened = state.files.open(file);
-  return coordinates_of(opened.file, opened.arrays[state.number_of(array)]);
+  return state_->with_array(file, array, [](const hdf5::File& opened, const OpenArray& of, auto /*number*/) {
+    return coordinates_of(opened, of);
+  });
 }
 
 std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,

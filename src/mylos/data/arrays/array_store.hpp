@@ -95,9 +95,11 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
   /// Returns the array of each channel of the targets, in reading order.
   [[nodiscard]] std::vector<std::string> target_arrays() const;
-  /// Returns which numbers of a level [points, channels] of an array count; empty: all.
-  [[nodiscard]] const std::vector<std::uint8_t>& mask_of(const std::string& array) const;
-  /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.
+  /// Returns which numbers of a level [points, channels] of an array count; empty: all. The array may be
+  /// another one of the first file. Throws Error (data_mismatch) if there is none.
+  [[nodiscard]] std::vector<std::uint8_t> mask_of(const std::string& array) const;
+  /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units. The array
+  /// may be another one of the file, as above.
   [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;
 
  private:

@@ -26,7 +26,8 @@ struct RolloutLayout {
   bool adds_newest = false;         // outputs are differences from the newest level
   std::int64_t level_channels = 0;  // of the inputs in one level
   std::int64_t constants = 0;       // channels without time
-  /// Entry i is the channel within a level that target channel i becomes; -1: no input is like it.
+  /// Entry i is the channel within a level that target channel i becomes; -1: it is a diagnostic, which is
+  /// not fed back.
   std::vector<std::int64_t> state = {};
   /// The other channels of a level, ascending: they are read for every step.
   std::vector<std::int64_t> forcing = {};

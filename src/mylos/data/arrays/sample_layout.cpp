@@ -44,15 +44,13 @@ class LayoutMaker {
 
   void require_feedback() const {
     if (layout_.rollout.steps == 1) return;
-    std::vector<std::string> missing;
-    std::copy_if(options_.targets.begin(), options_.targets.end(), std::back_inserter(missing),
-                 [&](const std::string& target) { return !is_listed(options_.inputs, target); });
-    if (!missing.empty()) {
-      fail_input(errors::keys_conflict,
-                 "rollout.steps = {}: {} of data.arrays.targets {} no input, so that the network's output "
-                 "cannot be its next input; add to data.arrays.inputs: {}",
-                 layout_.rollout.steps, missing.size() == 1 ? "one" : "some",
-                 missing.size() == 1 ? "is" : "are", fmt::join(missing, ", "));
+    if (std::ranges::none_of(options_.targets,
+                             [&](const std::string& target) { return is_listed(options_.inputs, target); })) {
+      fail_input(
+          errors::keys_conflict,
+          "rollout.steps = {}: no array of data.arrays.targets is an input, so that no output would be fed "
+          "back; add to data.arrays.inputs the states among: {}",
+          layout_.rollout.steps, fmt::join(options_.targets, ", "));
     }
     if (options_.ahead == 1 || (options_.history == 1 && options_.ahead > 0)) return;
     fail_input(errors::keys_conflict,
@@ -138,6 +136,28 @@ class LayoutMaker {
   bool has_time_;
 };
 
+/// Returns whether an array has all axes of the grid, or repeats its values along those that it lacks.
+bool fits_grid(const OpenArray& array, const std::vector<std::int64_t>& grid) {
+  std::vector<std::int64_t> own = array.extents().grid;
+  std::vector<bool> has(grid.size(), false);
+  for (const SlicedAxis& axis : array.axes())
+    if (axis.role == AxisRole::grid) has[axis.grid] = true;
+  for (std::size_t k = 0; k < grid.size(); ++k)
+    if (!has[k]) own[k] = grid[k];
+  return own == grid;
+}
+
+/// Returns SampleLayout::own_strides of an array on `own` of the grid, where axes that it lacks have the
+/// extent 1.
+std::vector<std::int64_t> own_strides_of(const std::vector<std::int64_t>& own,
+                                         const std::vector<std::int64_t>& grid) {
+  if (own == grid) return {};
+  std::vector<std::int64_t> strides(grid.size());
+  std::int64_t stride = 1;
+  for (std::size_t k = grid.size(); k-- > 0; stride *= own[k]) strides[k] = own[k] > 1 ? stride : 0;
+  return strides;
+}
+
 /// Refuses samples whose size cannot be counted.
 void require_countable(const SampleLayout& layout) {
   constexpr std::int64_t max_numbers = std::int64_t{1} << 40;  // numbers of a sample
@@ -170,7 +190,7 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
   for (std::size_t i = 0; i < first_file.size(); ++i) {
     const StoredExtents& extents = first_file[i].extents();
     const StoredExtents& first = first_file.front().extents();
-    if (extents.grid != first.grid || extents.channels > max_channels ||
+    if (!fits_grid(first_file[i], first.grid) || extents.channels > max_channels ||
         (!layout.is_constant(i) &&
          (extents.levels != first.levels || extents.trajectories != first.trajectories))) {
       const auto text = [](const StoredExtents& of) {
@@ -193,6 +213,8 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
   maker.add_inputs();
   maker.add_targets();
   require_countable(layout);
+  for (const StoredExtents& extents : layout.extents)
+    layout.own_strides.push_back(own_strides_of(extents.grid, layout.grid));
   if (!options.points_are_samples) {
     for (const std::int64_t extent : layout.grid) layout.rollout.points *= extent;
   }
@@ -200,6 +222,20 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
     for (const ChannelSource& source : *sources) layout.span = std::max(layout.span, source.level + 1);
   }
   return layout;
+}
+
+DatasetShape shape_of_samples(const SampleLayout& layout, std::int64_t windows, std::int64_t points,
+                              const std::string& name) {
+  if (windows > std::numeric_limits<std::int64_t>::max() / points)
+    fail_input(errors::too_large, "{}: has more samples than 63 bits can count", name);
+  const std::int64_t of_sample = layout.rollout.points;
+  DatasetShape shape;
+  shape.task = layout.targets.empty() ? Task::none : Task::regression;
+  shape.input_type = DType::fp32;
+  shape.samples = windows * points;
+  shape.features = of_sample * static_cast<std::int64_t>(layout.input_names.size());
+  shape.outputs = of_sample * static_cast<std::int64_t>(layout.target_names.size());
+  return shape;
 }
 
 void refuse_too_short(const SampleLayout& layout, const ArrayOptions& options, std::int64_t levels,

@@ -46,9 +46,26 @@ void interleave_together(const std::array<const float*, sizeof...(I)>& from, std
     ((to[i * channels + static_cast<std::int64_t>(I)] = std::get<I>(sources)[i]), ...);
 }
 
+/// Interleaves values of an array that has some axes of the grid, line by line of its last axis.
+template <class T>
+void interleave_repeated(const T* from, const SampleLayout& layout, const ChannelSource& source,
+                         std::int64_t first, std::int64_t points, std::int64_t channels, float* to) {
+  const std::int64_t step = layout.own_strides[source.array].back();
+  for (std::int64_t done = 0; done < points;) {
+    const std::int64_t rest_of_line = layout.grid.back() - (first + done) % layout.grid.back();
+    const std::int64_t own = layout.own_point(source.array, first + done);
+    const std::int64_t count = std::min(rest_of_line, points - done);
+    for (std::int64_t i = 0; i < count; ++i, to += channels)
+      for (std::int64_t c = 0; c < source.count; ++c)
+        to[c] = static_cast<float>(from[(own + i * step) * source.count + c]);
+    done += count;
+  }
+}
+
 /// A source with its levels.
 struct SourceLevels {
   const ChannelSource* source = nullptr;
+  const SampleLayout* repeated = nullptr;  // where the array lacks axes of the grid; else null
   bool wide = false;
   const std::byte* from = nullptr;
   const std::byte* minus = nullptr;
@@ -58,6 +75,10 @@ template <class T>
 void copy_source(const SourceLevels& levels, std::int64_t first, std::int64_t points, std::int64_t channels,
                  float* to) {
   const std::int64_t count = levels.source->count;
+  if (levels.repeated != nullptr) {
+    return interleave_repeated(reinterpret_cast<const T*>(levels.from), *levels.repeated, *levels.source,
+                               first, points, channels, to);
+  }
   const T* from = reinterpret_cast<const T*>(levels.from) + first * count;
   if (levels.minus == nullptr) return interleave(from, points, count, channels, to);
   interleave_difference(from, reinterpret_cast<const T*>(levels.minus) + first * count, points, count,
@@ -71,7 +92,7 @@ bool copy_together(const SourceLevels* levels, std::size_t number, std::int64_t 
   if (number != Count || channels != static_cast<std::int64_t>(Count)) return false;
   std::array<const float*, Count> from{};
   for (std::size_t i = 0; i < Count; ++i) {
-    if (levels[i].wide || levels[i].minus != nullptr) return false;
+    if (levels[i].wide || levels[i].minus != nullptr || levels[i].repeated != nullptr) return false;
     from[i] = reinterpret_cast<const float*>(levels[i].from) + first;
   }
   interleave_together(from, points, to, std::make_index_sequence<Count>{});
@@ -94,7 +115,8 @@ void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, c
         return constant ? cache.level(source.array, window.file, 0, 0)
                         : cache.level(source.array, window.file, window.trajectory, window.level + offset);
       };
-      found[i] = {&source, cache.plan(source.array).wide, level(source.level),
+      found[i] = {&source, layout.own_strides[source.array].empty() ? nullptr : &layout,
+                  cache.plan(source.array).wide, level(source.level),
                   source.minus ? level(*source.minus) : nullptr};
     }
     for (std::int64_t point = 0; point < count; point += points_at_a_time) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -54,6 +55,12 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
                "data.arrays.history = {} reads; set one of the two to 1",
                layout.ahead, layout.history);
   }
+  if (std::ranges::none_of(layout.state, [](std::int64_t channel) { return channel >= 0; })) {
+    fail_input(
+        errors::keys_conflict,
+        "rollout: no target is an input, so that no output would be fed back; add the arrays of states to "
+        "data.arrays.inputs");
+  }
   FeedbackMap map{.points = layout.points,
                   .steps = layout.steps,
                   .row_channels = layout.sample_inputs(),
@@ -72,13 +79,7 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
     input(c).row = c;  // constants
   for (std::int64_t target = 0; target < layout.target_channels(); ++target) {
     const std::int64_t channel = layout.state[static_cast<std::size_t>(target)];
-    if (channel < 0) {
-      fail_input(
-          errors::keys_conflict,
-          "rollout: target channel {} (counted from 0) is no input, so that it cannot be fed back; add "
-          "its array to data.arrays.inputs",
-          target);
-    }
+    if (channel < 0) continue;  // a diagnostic
     FeedbackChannel& newest = input(layout.newest() + channel);
     newest.output = target;
     if (layout.adds_newest) newest.previous = layout.newest() + channel;

@@ -9,7 +9,7 @@
 
 namespace mylos {
 
-/// Returns the map of a layout. Throws Error (bad_input) if a target is not an input, or if steps of several
+/// Returns the map of a layout. Throws Error (bad_input) if no target is an input, or if steps of several
 /// levels would need levels between them: `ahead` > 1 with `history` > 1.
 [[nodiscard]] FeedbackMap feedback_map(const RolloutLayout& layout);
 

@@ -101,7 +101,7 @@ struct FieldFile::State {
     std::optional<std::size_t> time_axis;
     std::vector<float> values;  // of a field, in the order of the dataset
     std::int64_t channels = 1;
-    std::span<const std::uint8_t> mask = {};  // [points, channels] 0 of numbers without a value; empty: none
+    std::vector<std::uint8_t> mask = {};  // [points, channels] 0 of numbers without a value; empty: none
   };
 
   [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }

@@ -2,8 +2,8 @@
 //
 // A level is one time of all input arrays: `channels` numbers at each point. A sample is `history` levels,
 // oldest first, then the constants. An output is the state channels of the level `ahead` levels later, or
-// their difference from the newest level. The channels of a level that no output sets are forcings: they are
-// read from the data at every step.
+// their difference from the newest level. An output that sets none is a diagnostic. The channels of a level
+// that no output sets are forcings: they are read from the data at every step.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct LevelLayout {
   std::int64_t ahead = 1;
   std::int64_t channels = 0;                  // of a level
   std::int64_t constants = 0;                 // of a point
-  std::vector<std::int64_t> state;            // the channel of a level that each output sets
+  std::vector<std::int64_t> state;            // the channel of a level that each output sets; -1: none
   std::vector<std::uint8_t> state_mask = {};  // [points, state] 0 of numbers that stay 0; empty: none
   bool adds_newest = false;                   // outputs are differences
   bool points_are_samples = false;            // a sample of the network is one point
@@ -32,7 +32,10 @@ struct LevelLayout {
   [[nodiscard]] bool counts(std::size_t i) const { return state_mask.empty() || state_mask[i] != 0; }
   [[nodiscard]] std::int64_t inputs() const { return history * channels + constants; }
   [[nodiscard]] std::int64_t outputs() const { return static_cast<std::int64_t>(state.size()); }
-  [[nodiscard]] bool has_forcings() const { return outputs() < channels; }
+  /// Returns whether levels have channels that no output sets.
+  [[nodiscard]] bool has_forcings() const {
+    return std::ranges::count_if(state, [](std::int64_t channel) { return channel >= 0; }) < channels;
+  }
   /// The numbers of a level as it is read, constants included.
   [[nodiscard]] std::int64_t level_values() const { return points() * (channels + constants); }
   [[nodiscard]] std::int64_t state_values() const { return points() * outputs(); }

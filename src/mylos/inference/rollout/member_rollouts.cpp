@@ -38,7 +38,7 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
   count_ = count;
   windows_.start(data_, first, count);
   for (std::int64_t member = 0; member < count; ++member) {
-    windows_.state(0, member, of(starts_, member));
+    windows_.state(0, member, {}, of(starts_, member));
     start_energies_[static_cast<std::size_t>(member)] =
         field_energy(of(starts_, member), data_.layout().outputs(), request_.weights);
     for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast) {
@@ -47,7 +47,7 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
           value += static_cast<float>(request_.noise->at(first + member, forecast, column));
         });
       }
-      windows_.state(forecast, member, of(states_, member * forecasts_ + forecast));
+      windows_.state(forecast, member, {}, of(states_, member * forecasts_ + forecast));
     }
   }
 }
@@ -64,7 +64,7 @@ void MemberRollouts::advance(std::int64_t step) {
   windows_.advance(data_, step, outputs, step == request_.steps);
   for (std::int64_t member = 0; member < count_; ++member) {
     for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast)
-      windows_.state(forecast, member, of(states_, member * forecasts_ + forecast));
+      windows_.state(forecast, member, outputs, of(states_, member * forecasts_ + forecast));
   }
 }
 

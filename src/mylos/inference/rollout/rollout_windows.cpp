@@ -1,6 +1,7 @@
 #include "mylos/inference/rollout/rollout_windows.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace mylos {
 
@@ -51,6 +52,7 @@ void RolloutWindows::change_states(std::int64_t forecast, std::int64_t member,
   for (std::int64_t point = 0; point < points_; ++point) {
     for (std::int64_t slot = 0; slot < layout_.history; ++slot) {
       for (const std::int64_t channel : layout_.state) {
+        if (channel < 0) continue;
         const std::int64_t column = point * layout_.inputs() + slot * layout_.channels + channel;
         change(static_cast<std::size_t>(column), inputs[column]);
       }
@@ -79,6 +81,7 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
       const float* values = outputs.data() + static_cast<std::size_t>(window * points_ + point) * state;
       const std::size_t first = static_cast<std::size_t>(point) * state;
       for (std::size_t i = 0; i < state; ++i) {
+        if (layout_.state[i] < 0) continue;
         const auto channel = static_cast<std::size_t>(layout_.state[i]);
         if (!layout_.counts(first + i)) {
           next[channel] = 0;
@@ -95,12 +98,21 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
   }
 }
 
-void RolloutWindows::state(std::int64_t forecast, std::int64_t member, std::span<float> values) const {
+void RolloutWindows::state(std::int64_t forecast, std::int64_t member, std::span<const float> outputs,
+                           std::span<float> values) const {
   const std::int64_t newest = (layout_.history - 1) * layout_.channels;
+  const auto first = static_cast<std::size_t>(window_of(forecast, member)) * values.size();
   std::size_t to = 0;
   for (std::int64_t point = 0; point < points_; ++point) {
     const float* level = at(window_of(forecast, member), point) + newest;
-    for (const std::int64_t channel : layout_.state) values[to++] = level[channel];
+    for (const std::int64_t channel : layout_.state) {
+      const auto diagnostic = [&] {
+        if (!layout_.counts(to)) return 0.0f;
+        return outputs.empty() ? std::numeric_limits<float>::quiet_NaN() : outputs[first + to];
+      };
+      values[to] = channel < 0 ? diagnostic() : level[channel];
+      ++to;
+    }
   }
 }
 

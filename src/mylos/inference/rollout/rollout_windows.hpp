@@ -32,8 +32,9 @@ class RolloutWindows {
   /// read them.
   void advance(const Trajectories& from, std::int64_t step, std::span<const float> outputs, bool is_last);
   /// Writes the state [points, outputs] of a forecast of a member, counted from the first one that was
-  /// started.
-  void state(std::int64_t forecast, std::int64_t member, std::span<float> values) const;
+  /// started, with the diagnostics among the outputs of the last step; NaN where `outputs` is empty.
+  void state(std::int64_t forecast, std::int64_t member, std::span<const float> outputs,
+             std::span<float> values) const;
 
   [[nodiscard]] static std::size_t memory_bytes(const LevelLayout& layout, std::int64_t members,
                                                 std::int64_t forecasts = 1);

@@ -1,6 +1,6 @@
 #include "mylos/inference/rollout/stored_trajectories.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inpu
   const auto used = [&](const ArrayAxes& axes) {
     return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
            std::ranges::find(options.constants, axes.array) != options.constants.end() ||
-           options.is_mask(axes.array);
+           std::ranges::find(of.targets, axes.array) != of.targets.end() || options.is_mask(axes.array);
   };
   std::erase_if(options.axes_of, [&](const ArrayAxes& axes) { return !used(axes); });
   return options;
@@ -120,26 +120,28 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
     first.push_back(layout.channels);
     layout.channels += channels_of(levels, input);
   }
-  std::string missing;
+  std::vector<std::vector<std::uint8_t>> masks;  // of each target
+  std::vector<std::int64_t> widths;
   for (const std::string& target : options.targets) {
     const auto found = std::ranges::find(options.inputs, target);
-    if (found == options.inputs.end()) {
-      missing += (missing.empty() ? "" : ", ") + target;
-      continue;
-    }
-    const std::int64_t channel = first[static_cast<std::size_t>(found - options.inputs.begin())];
-    for (std::int64_t i = 0; i < channels_of(levels, target); ++i) layout.state.push_back(channel + i);
+    const bool is_state = found != options.inputs.end();
+    const std::int64_t channel =
+        is_state ? first[static_cast<std::size_t>(found - options.inputs.begin())] : 0;
+    masks.push_back(levels.mask_of(target));
+    widths.push_back(channels_of(levels, target));
+    for (std::int64_t i = 0; i < widths.back(); ++i) layout.state.push_back(is_state ? channel + i : -1);
   }
-  if (!missing.empty()) {
+  if (std::ranges::none_of(layout.state, [](std::int64_t channel) { return channel >= 0; })) {
     fail_input(errors::data_mismatch,
-               "the network's outputs cannot be fed back: {} of data.arrays.targets {} not among its inputs",
-               missing, missing.find(',') == std::string::npos ? "is" : "are");
+               "no output of the network is fed back: none of data.arrays.targets ({}) is among its inputs",
+               fmt::join(options.targets, ", "));
   }
-  const std::vector<std::uint8_t> mask = levels.mask().inputs;  // of a level with its constants
-  for (std::size_t point = 0; !mask.empty() && point < static_cast<std::size_t>(layout.points()); ++point)
-    for (const std::int64_t channel : layout.state)
-      layout.state_mask.push_back(mask[point * static_cast<std::size_t>(layout.channels + layout.constants) +
-                                       static_cast<std::size_t>(channel)]);
+  if (std::ranges::all_of(masks, [](const auto& mask) { return mask.empty(); })) return layout;
+  for (std::int64_t point = 0; point < layout.points(); ++point)
+    for (std::size_t i = 0; i < masks.size(); ++i)
+      for (std::int64_t c = 0; c < widths[i]; ++c)
+        layout.state_mask.push_back(
+            masks[i].empty() ? 1 : masks[i][static_cast<std::size_t>(point * widths[i] + c)]);
   return layout;
 }
 

@@ -56,7 +56,7 @@ class StoredLevels {
 class StoredTrajectories final : public Trajectories {
  public:
   /// `options`: those of the run. `starts` has all inputs and constants, `truth` the targets alone, or is
-  /// null. Throws Error (bad_input) where a target is no input.
+  /// null. Throws Error (bad_input) where no target is an input.
   StoredTrajectories(const ArrayOptions& options, std::shared_ptr<const StoredLevels> starts,
                      std::shared_ptr<const StoredLevels> truth, std::vector<RolloutMember> members);
 
@@ -77,7 +77,8 @@ class StoredTrajectories final : public Trajectories {
   LevelLayout layout_;
 };
 
-/// Returns what a network of these options reads. Throws Error (bad_input) where a target is no input, or
+/// Returns what a network of these options reads. `levels` has the inputs and constants; of other targets its
+/// first file has the axes. Throws Error (bad_input) where no target is an input, one is not in that file, or
 /// where windows of several levels would be advanced by more than one.
 [[nodiscard]] LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels);
 

@@ -95,18 +95,31 @@ void require_points(const ArrayMask& mask, const OpenArray& array, const std::st
 
 }  // namespace
 
+ArrayMask mask_in(const hdf5::File& file, const OpenArray& array, const ArrayOptions& options,
+                  const std::vector<std::string>& grid) {
+  const std::string source = options.mask_of(array.array().path());
+  if (source.empty()) return {};
+  require_memory(array, file.path());
+  ArrayMask mask{.counts = {}, .is_of_missing = source == missing_values};
+  mask.counts =
+      mask.is_of_missing ? array.present_in_first_level() : read_mask(file, source, array, options, grid);
+  require_points(mask, array, file.path(), source);
+  return mask;
+}
+
 std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenArray>& arrays,
                                 const ArrayOptions& options, const std::vector<std::string>& grid) {
-  std::vector<ArrayMask> masks(arrays.size());
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::string& array = arrays[i].array().path();
-    const std::string source = options.mask_of(array);
-    if (source.empty()) continue;
-    require_memory(arrays[i], file.path());
-    masks[i].is_of_missing = source == missing_values;
-    masks[i].counts = masks[i].is_of_missing ? arrays[i].present_in_first_level()
-                                             : read_mask(file, source, arrays[i], options, grid);
-    require_points(masks[i], arrays[i], file.path(), source);
+  std::vector<ArrayMask> masks;
+  for (const OpenArray& array : arrays) {
+    const std::string& path = array.array().path();
+    const bool is_field = array.extents().grid == arrays.front().extents().grid;
+    const bool is_named = std::ranges::find(options.masks, path, &NamedMask::array) != options.masks.end();
+    if (!is_field && is_named) {
+      fail_input(errors::data_mismatch,
+                 "{}: {} has a mask, but not all axes of the grid: only fields have points without a value",
+                 file.path(), path);
+    }
+    masks.push_back(is_field ? mask_in(file, array, options, grid) : ArrayMask{});
   }
   return masks;
 }

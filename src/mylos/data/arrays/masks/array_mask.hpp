@@ -23,6 +23,10 @@ namespace mylos {
                                               const ArrayOptions& options,
                                               const std::vector<std::string>& grid);
 
+/// Returns the mask of one array; empty if it has none. Throws Error (bad_input) likewise.
+[[nodiscard]] ArrayMask mask_in(const hdf5::File& file, const OpenArray& array, const ArrayOptions& options,
+                                const std::vector<std::string>& grid);
+
 /// Throws Error (data_mismatch) if the masks of another file, as far as they are arrays of it, differ from
 /// `masks`.
 void require_same_arrays_of_masks(const std::vector<ArrayMask>& masks, const std::string& first_file,
