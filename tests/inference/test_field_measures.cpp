@@ -204,6 +204,17 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
   }
 }
 
+TEST(FieldPicture, LeavesOutPointsOfWeightZero) {
+  const std::vector<std::int64_t> extents{2, 2};
+  const std::vector<float> truth{1, 2, 3, 4}, predicted{1, 2.5, 30, 4};
+  const std::vector<float> weights{1, 2, 0, 1};
+  const FieldPicture picture = make_picture(extents, 1, 0, truth, predicted, FieldWeights(weights));
+  EXPECT_TRUE(std::isnan(picture.truth[2]) && std::isnan(picture.predicted[2]));
+  EXPECT_EQ(picture.predicted[1], 2.5f);
+  EXPECT_EQ(picture.high, 4);
+  EXPECT_EQ(picture.span, 0.5);
+}
+
 TEST(FieldPicture, ThinsLargeFieldsAndTakesTheMiddlePlane) {
   const std::vector<std::int64_t> extents{5, 200, 10};
   std::vector<float> truth(static_cast<std::size_t>(2 * points_of(extents)));

@@ -96,9 +96,16 @@ bool are_variables(const ordered_json& variables) {
                                  {"measures", map_of(curves, max_measures)}});
 }
 
+/// Returns the errors by variable; null in older files.
+ordered_json variables_of(const ordered_json& document) {
+  const auto found = document.find("variables");
+  return found == document.end() ? ordered_json() : *found;
+}
+
 bool is_rollout(const ordered_json& document) {
   const auto is_anything = [](const ordered_json&) { return true; };
-  return has_members(document, {{"errors", are_errors},
+  return document.is_object() && (variables_of(document).is_null() || are_variables(document["variables"])) &&
+         has_members(document, {{"errors", are_errors},
                                 {"spectrum", is_spectrum},
                                 {"pictures", are_pictures},
                                 {"members", list_of(is_anything, 0, max_members)}});
@@ -112,12 +119,6 @@ std::int64_t first_step_not_finite(const ordered_json& members) {
     if (step >= 1 && step <= static_cast<double>(max_steps) && (first == 0 || step < first)) first = step;
   }
   return static_cast<std::int64_t>(first);
-}
-
-/// Returns what can be drawn of the variables.
-ordered_json variables_of(const ordered_json& document) {
-  const auto found = document.find("variables");
-  return found != document.end() && are_variables(*found) ? *found : ordered_json();
 }
 
 std::vector<std::string> rollout_files(const std::string& folder) {
