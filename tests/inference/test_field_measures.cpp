@@ -204,6 +204,29 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
   }
 }
 
+TEST(RolloutWindows, BeginEqualAndChangeTheStateAtAllLevelsOfOneForecast) {
+  const LevelLayout layout{.extents = {2}, .history = 2, .channels = 3, .constants = 1, .state = {2, 0}};
+  const NumberedLevels levels(layout);
+  RolloutWindows alone(levels.layout(), 2), windows(levels.layout(), 2, 2);
+  alone.start(levels, 1, 2);
+  windows.start(levels, 1, 2);
+  const std::size_t size = alone.inputs().size() / 2;  // of a window
+  std::vector<float> expected(alone.inputs().begin(), alone.inputs().end());
+  expected.insert(expected.end(), alone.inputs().begin(), alone.inputs().end());
+  EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
+  std::vector<std::size_t> columns;
+  windows.change_states(1, 0, [&](std::size_t column, float& number) {
+    columns.push_back(column);
+    number += 1000;
+  });
+  EXPECT_EQ(columns, (std::vector<std::size_t>{2, 0, 5, 3, 9, 7, 12, 10}));
+  for (const std::size_t column : columns) expected[2 * size + column] += 1000;
+  EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
+  std::vector<float> state(4);
+  windows.state(1, 0, state);
+  EXPECT_EQ(state[1], NumberedLevels::value(1, 0, 0, 0) + 1000);
+}
+
 TEST(FieldPicture, LeavesOutPointsOfWeightZero) {
   const std::vector<std::int64_t> extents{2, 2};
   const std::vector<float> truth{1, 2, 3, 4}, predicted{1, 2.5, 30, 4};
