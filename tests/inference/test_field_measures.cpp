@@ -199,7 +199,7 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
       }
     EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
     std::vector<float> state(4);
-    windows.state(0, 1, state);
+    windows.state(0, 1, {}, state);
     EXPECT_EQ(state, (std::vector<float>{expected[19], expected[17], expected[26], expected[24]}));
   }
 }
@@ -223,7 +223,7 @@ TEST(RolloutWindows, BeginEqualAndChangeTheStateAtAllLevelsOfOneForecast) {
   for (const std::size_t column : columns) expected[2 * size + column] += 1000;
   EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
   std::vector<float> state(4);
-  windows.state(1, 0, state);
+  windows.state(1, 0, {}, state);
   EXPECT_EQ(state[1], NumberedLevels::value(1, 0, 0, 0) + 1000);
 }
 
@@ -231,7 +231,7 @@ TEST(FieldPicture, LeavesOutPointsOfWeightZero) {
   const std::vector<std::int64_t> extents{2, 2};
   const std::vector<float> truth{1, 2, 3, 4}, predicted{1, 2.5, 30, 4};
   const std::vector<float> weights{1, 2, 0, 1};
-  const FieldPicture picture = make_picture(extents, 1, 0, truth, predicted, FieldWeights(weights));
+  const FieldPicture picture = make_picture(extents, 1, 0, truth, predicted, MeasureWeights(weights));
   EXPECT_TRUE(std::isnan(picture.truth[2]) && std::isnan(picture.predicted[2]));
   EXPECT_EQ(picture.predicted[1], 2.5f);
   EXPECT_EQ(picture.high, 4);

@@ -204,7 +204,8 @@ void set_distances(InputStatistics& statistics, RankGroup& ranks, const Evaluati
   const std::size_t n = statistics.mean.size();
   const std::optional<std::vector<double>> factor = distance_factor(statistics.inverse_covariance, n);
   if (!factor) fail_run(errors::internal, "the inverse of a covariance is not positive definite");
-  const auto first_kept = static_cast<std::int64_t>(std::floor(position_of(distance_levels[0], statistics.samples)));
+  const auto first_kept =
+      static_cast<std::int64_t>(std::floor(position_of(distance_levels[0], statistics.samples)));
   Largest largest(static_cast<std::size_t>(statistics.samples - first_kept));
   const Share mine = share_of(segments, ranks.rank(), ranks.size());
   run_on_all(ranks, [&] {
