@@ -11,6 +11,7 @@
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/layers/activation.hpp"
 #include "mylos/model/layers/branch.hpp"
+#include "mylos/model/layers/conserve.hpp"
 #include "mylos/model/layers/conv.hpp"
 #include "mylos/model/layers/coordinates.hpp"
 #include "mylos/model/layers/custom.hpp"
@@ -35,10 +36,10 @@ enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the 
 
 /// The kinds of layers, in the order of the manual. Each has a header in include/mylos/model/layers, and its
 /// code in src/mylos/model/layers.
-using LayerKind =
-    std::variant<kinds::Dense, kinds::Conv, kinds::Spectral, kinds::MaxPool, kinds::AveragePool,
-                 kinds::GlobalPool, kinds::Upsample, kinds::Norm, kinds::Activation, kinds::Add,
-                 kinds::Concat, kinds::Branch, kinds::Coordinates, kinds::Pad, kinds::Crop, kinds::Custom>;
+using LayerKind = std::variant<kinds::Dense, kinds::Conv, kinds::Spectral, kinds::MaxPool, kinds::AveragePool,
+                               kinds::GlobalPool, kinds::Upsample, kinds::Norm, kinds::Activation, kinds::Add,
+                               kinds::Concat, kinds::Branch, kinds::Coordinates, kinds::Pad, kinds::Crop,
+                               kinds::Conserve, kinds::ZeroSum, kinds::Custom>;
 
 /// A row for each kind, in the order of LayerKind.
 inline constexpr auto layer_traits = traits_of_kinds(static_cast<const LayerKind*>(nullptr));
@@ -70,8 +71,9 @@ struct LayerOptions {
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
   Activation activation = Activation::none;    // after the norm
   double dropout = 0;                          // probability in [0, 1)
-  std::string skip_from = {};  // add, concat, branch: the layer to read; "input": the network's input
-  std::int64_t repeat = 1;     // copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::string skip_from =
+      {};                   // add, concat, branch, conserve: the layer to read; "input": the network's input
+  std::int64_t repeat = 1;  // copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };

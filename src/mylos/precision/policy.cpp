@@ -70,6 +70,12 @@ DType compute_type(const PrecisionOptions& options, std::string_view name, std::
   return result;
 }
 
+DType float_unless_ruled(const PrecisionOptions& options, std::string_view name, std::string_view kind) {
+  PrecisionOptions floats = options;
+  floats.compute = DType::fp32;
+  return compute_type(floats, name, kind);
+}
+
 bool rule_applies(const PrecisionRule& rule, std::string_view name, std::string_view kind) {
   return matches_pattern(rule.pattern, name) || rule.pattern == kind;
 }

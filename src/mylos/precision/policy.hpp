@@ -15,6 +15,10 @@ namespace mylos {
 [[nodiscard]] DType compute_type(const PrecisionOptions& options, std::string_view name,
                                  std::string_view kind);
 
+/// The same, but float where no rule applies: of layers whose numbers 16 bits would spoil.
+[[nodiscard]] DType float_unless_ruled(const PrecisionOptions& options, std::string_view name,
+                                       std::string_view kind);
+
 /// Returns true if the rule applies to the layer `name` of kind `kind`.
 [[nodiscard]] bool rule_applies(const PrecisionRule& rule, std::string_view name, std::string_view kind);
 

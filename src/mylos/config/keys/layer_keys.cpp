@@ -66,7 +66,8 @@ void add_layer_keys(Key& layers) {
       .limit(with(kind, std::move(with_outputs)));
   keys.text("skip_from", &LayerOptions::skip_from, is_name, "name",
             "The earlier layer whose output is added (add), concatenated (concat) or used as input (branch; "
-            "the branch's own input is for a later layer); \"input\": the network's input. Required.")
+            "the branch's own input is for a later layer), or whose sums are kept (conserve); \"input\": the "
+            "network's input. Required.")
       .limit(with(kind, kinds_with(&LayerTraits::reads_earlier)));
   add_own_keys<LayerKind>(
       keys, [](auto& options) -> auto& { return options.model.chain.back().kind; },

@@ -164,6 +164,7 @@ class ModelChecks : DeckMistakes {
       }
       if (spectral != nullptr) modes_fit(spectral->modes, name, key, on_samples);
       on_samples = on_samples && keeps_points(layer);
+      if (i + 1 == model.chain.size()) sums(layer, name, key);
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail(errors::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",
@@ -175,6 +176,33 @@ class ModelChecks : DeckMistakes {
                fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
       }
     }
+  }
+
+  /// Sums of a network's outputs are those of its data only if both have the same shift and scale.
+  void sums(const LayerOptions& layer, const std::string& name, const char* key) const {
+    const DataOptions& data = options_.data;
+    const bool keeps = std::holds_alternative<kinds::Conserve>(layer.kind);
+    if ((!keeps && !std::holds_alternative<kinds::ZeroSum>(layer.kind)) || data.normalize == Normalize::none)
+      return;
+    if (!keeps && !options_.model.residual) {
+      fail(
+          errors::keys_conflict, {key, "data.normalize"},
+          fmt::format("layer '{}' gives outputs whose sums are 0 after 'data.normalize', not in the units of "
+                      "the data; use \"none\", or 'model.residual', which adds them to the input",
+                      name));
+    }
+    if (data.arrays.inputs.empty()) {
+      fail(errors::keys_conflict, {key, "data.normalize"},
+           fmt::format(
+               "layer '{}' keeps sums, but 'data.normalize' scales inputs and targets by statistics of "
+               "their own; use \"none\", or [data.arrays], which scales an array once",
+               name));
+    }
+    if (data.arrays.targets_are == TargetsAre::state) return;
+    fail(errors::keys_conflict, {key, "data.arrays.targets_are"},
+         fmt::format("layer '{}' keeps sums of states, and 'data.arrays.targets_are' is \"difference\"; use "
+                     "\"state\"",
+                     name));
   }
 
   void transformer() const {

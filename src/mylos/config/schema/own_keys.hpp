@@ -41,7 +41,8 @@ template <class Kind, class Option>
   } else if constexpr (std::is_same_v<Option, double>) {
     return number_type(numbers);
   } else if constexpr (std::is_same_v<Option, std::vector<std::int64_t>>) {
-    return axes_type(integer_type(integers));
+    return key.list.empty() ? axes_type(integer_type(integers))
+                            : or_none(list_type(integer_type(integers), {.text = std::string(key.list)}));
   } else if constexpr (std::is_same_v<Option, std::vector<double>>) {
     return key.list.empty() ? axes_type(number_type(numbers))
                             : or_none(list_type(number_type(numbers), {.text = std::string(key.list)}));

@@ -8,7 +8,6 @@
 namespace mylos {
 namespace {
 
-constexpr const char* input_name = "input";
 constexpr std::size_t max_blocks = 2000;  // planning time grows with the cube of the number of blocks
 
 }  // namespace

@@ -19,6 +19,9 @@
 
 namespace mylos {
 
+/// The name by which layers read the network's input.
+inline constexpr const char* input_name = "input";
+
 /// The output of a layer: a boundary of the chain.
 struct LayerOutput {
   std::size_t boundary = 0;

@@ -8,6 +8,7 @@
 #include "mylos/model/layers/residual/residual_output.hpp"
 #include "mylos/model/losses/make_loss.hpp"
 #include "mylos/model/network/output_layer.hpp"
+#include "mylos/precision/policy.hpp"
 
 namespace mylos {
 namespace {
@@ -22,6 +23,17 @@ void add_layer(GrowingChain& chain, const LayerOptions& layer, std::string name)
     if (has_more && !is_fused_with_norm(layer)) append_activation(chain, layer);
   }
   chain.end_layer();
+}
+
+/// Returns the type of the network's input if a sum of its numbers sets one.
+std::optional<DType> type_of_input(const ModelOptions& model, const PrecisionOptions& precision) {
+  if (model.residual) return type_of_residual_input(model, precision);
+  for (std::size_t i = 0; i < model.chain.size(); ++i) {
+    const LayerOptions& layer = model.chain[i];
+    if (std::holds_alternative<kinds::Conserve>(layer.kind) && layer.skip_from == input_name)
+      return float_unless_ruled(precision, layer_name(model.chain, i), kinds::Conserve::traits.name);
+  }
+  return std::nullopt;
 }
 
 /// Returns what would give the network the number of outputs that the data has.
@@ -63,8 +75,7 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
                    bool accumulates, bool input_gradients) {
   if (model.chain.empty())
     fail_input(errors::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
-  GrowingChain network(model, precision, seed, accumulates, input_gradients,
-                       type_of_residual_input(model, precision));
+  GrowingChain network(model, precision, seed, accumulates, input_gradients, type_of_input(model, precision));
   const std::size_t output =
       outputs_per_target(model.loss) > 1 ? output_layer(model) : model.chain.size();  // none is special
   for (std::size_t i = 0; i < model.chain.size(); ++i) {

@@ -37,9 +37,7 @@ void require_same_shape(const SampleShape& input, const SampleShape& output) {
 
 std::optional<DType> type_of_residual_input(const ModelOptions& model, const PrecisionOptions& precision) {
   if (!model.residual) return std::nullopt;
-  PrecisionOptions usual = precision;
-  usual.compute = DType::fp32;
-  return compute_type(usual, residual_layer, "add");
+  return float_unless_ruled(precision, residual_layer, "add");
 }
 
 void append_residual(Chain& chain, const ModelOptions& model, const SampleShape& input,
