@@ -98,6 +98,10 @@ CASES = {  # the keys of [model], the array of [data.weights], and the loss of p
     "l2-areas": (dict(loss="relative_l2"), WEIGHTS, lambda p, t, w: relative(p, t, w)),
     "mse-areas": (dict(loss="mse"), WEIGHTS, lambda p, t, w: mean_of((p - t) ** 2, w)),
     "l1-mask": (dict(loss="l1"), MASK, lambda p, t, w: mean_of(abs(p - t), w)),
+    "sum-areas": (dict(loss="sum", terms=[dict(loss="relative_h1", channels=[1], weight=0.5, derivative="spectral"),
+                                          dict(loss="huber", channels=[0], huber_delta=0.3), dict(loss="mse", weight=3.0)]), WEIGHTS,
+                  lambda p, t, w: (0.5 * relative(p[..., 1:], t[..., 1:], w, "spectral") + mean_of(huber((p - t)[..., :1]), w)
+                                   + 3 * mean_of((p - t) ** 2, w))),
     "huber-areas": (dict(loss="huber", huber_delta=0.3), WEIGHTS, lambda p, t, w: mean_of(huber(p - t), w)),
 }
 
@@ -157,7 +161,7 @@ def check_metrics(command):
 
 
 def check_ranks_and_restarts(command, full):
-    for case in ("h1-mask", "mse-areas"):
+    for case in ("h1-mask", "mse-areas", "sum-areas") if full else ("h1-mask", "sum-areas"):
         write_deck(command, case)
         for ranks, micro_batch in ((1, 5), (2, 0), (4, 2)) if full else ((1, 5), (4, 2)):
             folder = f"{case}-{ranks}-{micro_batch}"

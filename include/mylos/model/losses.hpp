@@ -16,6 +16,7 @@
 #include "mylos/model/losses/quantile.hpp"
 #include "mylos/model/losses/relative_h1.hpp"
 #include "mylos/model/losses/relative_l2.hpp"
+#include "mylos/model/losses/sum.hpp"
 
 namespace mylos {
 
@@ -23,7 +24,7 @@ namespace mylos {
 /// include/mylos/model/losses, and its code in src/mylos/model/losses.
 using Loss = std::variant<losses::CrossEntropy, losses::Mse, losses::L1, losses::Huber, losses::RelativeL2,
                           losses::RelativeH1, losses::Gaussian, losses::Quantile, losses::BinaryCrossEntropy,
-                          losses::Custom>;
+                          losses::Sum, losses::Custom>;
 
 /// A row for each loss, in the order of Loss.
 inline constexpr auto loss_traits = traits_of_kinds(static_cast<const Loss*>(nullptr));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mylos/kernels/derivative.hpp"
@@ -31,6 +32,20 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
 
 /// The unit of a relative norm: all channels of a sample together, or each channel, averaged over channels.
 enum class LossPer { sample, channel };
+
+/// The losses that may be terms of a sum.
+using TermLoss = std::variant<losses::Mse, losses::L1, losses::Huber, losses::RelativeL2, losses::RelativeH1>;
+
+/// A term of model.loss = "sum".
+struct LossTerm {
+  TermLoss loss = losses::Mse{};
+  std::vector<std::int64_t> channels = {};          // of the outputs, from 0; empty: all
+  double weight = 1;                                // above 0
+  LossPer per = LossPer::sample;                    // relative_l2, relative_h1
+  Derivative derivative = Derivative::differences;  // relative_h1
+
+  bool operator==(const LossTerm&) const = default;
+};
 
 /// How a gpt encodes the position of a token: a trained vector, or rotations of queries and keys.
 enum class PositionType { learned, rotary };
@@ -122,6 +137,8 @@ struct ModelOptions {
   CustomLayers custom_layers = {};       // of the program; no key sets them
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
+
+  std::vector<LossTerm> terms = {};  // of the loss "sum"
 
   // of several losses, and of measures
   LossPer loss_per = LossPer::sample;                      // relative_l2, relative_h1

@@ -22,6 +22,7 @@ class ModelChecks : DeckMistakes {
     const ModelType type = options_.model.type;
     layers_of_a_chain();
     quantiles();
+    terms();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
@@ -34,6 +35,12 @@ class ModelChecks : DeckMistakes {
 
  private:
   /// Refuses layer tables for other types than "chain"; for a transformer the key is a number.
+  void terms() const {
+    if (!std::holds_alternative<losses::Sum>(options_.model.loss) || !options_.model.terms.empty()) return;
+    fail(errors::missing_key, {"model.loss"},
+         "model.loss = \"sum\" needs at least one [[model.terms]], such as loss = \"mse\", channels = [0]");
+  }
+
   void quantiles() const {
     const auto* quantile = std::get_if<losses::Quantile>(&options_.model.loss);
     if (quantile == nullptr || quantile->are_levels_valid()) return;

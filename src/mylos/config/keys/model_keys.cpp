@@ -115,6 +115,7 @@ Condition with_norm_of_hidden_layers() {
 /// Adds the loss and the keys that losses have of their own.
 std::vector<std::string> with_loss(std::vector<std::string> keys) {
   keys.emplace_back("loss");
+  keys.emplace_back("terms");
   for (std::string& own : names_of_own_keys(static_cast<const Loss*>(nullptr)))
     keys.push_back(std::move(own));
   return keys;
@@ -181,6 +182,10 @@ void add_model_keys(Schema& schema) {
               "probabilities, and in the contribution of each part of a layer. cnn: in the hidden layers. "
               "resnet: in the head's input. unet: after each convolution of a level.");
   add_loss_keys(schema);
+  add_term_keys(keys.add("terms", "", "",
+                         "The losses of a sum, which may read different channels: `[[model.terms]]`, `loss = "
+                         "\"relative_h1\"`, `channels = [0, 1]`, `weight = 0.1`, as below. Gradients are "
+                         "added, and the loss of a run is the sum."));
   keys.integer("inputs", &ModelOptions::inputs, {0, max_features}, "features per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, max_features}, "classes or targets per sample",
@@ -205,6 +210,7 @@ void add_model_keys(Schema& schema) {
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
   keys.only_with({"norm_first"}, with_norm_of_hidden_layers());
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
+  keys.only_with({"terms"}, with("model.loss", {"sum"}));
   keys.only_with({"residual"}, with("model.loss", losses_of(Prediction::numbers)));
 }
 

@@ -43,6 +43,9 @@ void add_loss_keys(Schema& schema);
 [[nodiscard]] std::vector<std::string> losses_of(Prediction prediction);
 /// Makes the key take the layers of a chain, [[model.layers]].
 void add_layer_keys(Key& layers);
+/// Makes the key take the losses of a sum, [[model.terms]].
+void add_term_keys(Key& terms);
+
 /// Makes the key take distributions of initial values, [[model.initialize]].
 void add_initialize_keys(Key& initialize);
 void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels

@@ -1,6 +1,7 @@
 #include "mylos/model/rollout/copy_loss.hpp"
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/model/block/loss_sums.hpp"
 #include "mylos/model/rollout/feedback_kernels.hpp"
 
 namespace mylos {

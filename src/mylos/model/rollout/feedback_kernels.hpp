@@ -46,9 +46,4 @@ void add_previous_gradient(const Execution& exec, const FeedbackShape& shape, co
 void take_channels(const Execution& exec, std::int64_t points, std::int64_t channels, std::int64_t first,
                    std::int64_t count, std::int64_t rows, const float* from, float* to);
 
-/// Sets the sums to zero.
-void clear_sums(const Execution& exec, LossSums* sums);
-/// Adds weight · sums->loss to to->loss.
-void add_weighted(const Execution& exec, const LossSums* sums, float weight, LossSums* to);
-
 }  // namespace mylos
