@@ -87,6 +87,18 @@ std::vector<std::int64_t> channels_of(const LossTerm& term, std::size_t number, 
   return term.channels;
 }
 
+/// Returns the weights of some channels, if each channel has its own.
+std::shared_ptr<const PointWeights> weights_of(const std::shared_ptr<const PointWeights>& all,
+                                               const std::vector<std::int64_t>& channels) {
+  if (all == nullptr || all->channels == 1) return all;
+  PointWeights weights{all->source, all->extents, {}, static_cast<std::int64_t>(channels.size())};
+  const auto points = static_cast<std::int64_t>(all->values.size()) / all->channels;
+  for (std::int64_t point = 0; point < points; ++point)
+    for (const std::int64_t channel : channels)
+      weights.values.push_back(all->values[static_cast<std::size_t>(point * all->channels + channel)]);
+  return std::make_shared<const PointWeights>(std::move(weights));
+}
+
 SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
     : points_(input.shape.axes == 0 ? 1 : input.shape.grid.points()),
       channels_(input.numbers / points_),
@@ -113,6 +125,7 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
     ModelOptions of_term = model;
     of_term.loss_per = options.per;
     of_term.derivative = options.derivative;
+    of_term.point_weights = weights_of(model.point_weights, term.channels);
     LossInput own = input;
     own.shape.grid.channels = static_cast<std::int64_t>(term.channels.size());
     own.numbers = points_ * own.shape.grid.channels;
