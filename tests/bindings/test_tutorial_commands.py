@@ -1,4 +1,4 @@
-"""The tutorials of the command alone (tables, language, clusters) as they are written, in a folder with an installed prefix.
+"""The tutorials of the command alone (tables, language, clusters, an ocean) as they are written, in a folder with an installed prefix.
 
 usage: test_tutorial_commands.py MYLOS BUILD SOURCE CXX CMAKE PAGE
 """
@@ -41,7 +41,14 @@ def check_cluster(output, _folder):
     return f"{output.count('; again')} stops, and the same bits"
 
 
-CHECKS = {"tables.md": check_tables, "language.md": check_language, "cluster.md": check_cluster}
+def check_ocean(output, _folder):
+    errors = re.findall(r"step (\d+): RMSE ([\d.]+) K, persistence ([\d.]+) K", output)
+    assert [step for step, _, _ in errors] == ["1", "10", "50"], output
+    assert all(float(network) < float(persistence) for _, network, persistence in errors), errors
+    return f"errors {errors}"
+
+
+CHECKS = {"ocean.md": check_ocean, "tables.md": check_tables, "language.md": check_language, "cluster.md": check_cluster}
 
 
 def main(_mylos, build, source, _cxx, cmake, page):
