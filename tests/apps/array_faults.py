@@ -107,7 +107,7 @@ def differences_of_the_same_level(case):
 
 @fault
 def a_rollout_of_what_is_no_input(case):
-    case.section |= {"inputs": ["/u"], "targets": ["/u", "/v"]}
+    case.section |= {"inputs": ["/u"], "targets": ["/v"]}
     case.rollout = case.pick(2, 5)
     return ["/v"]
 

@@ -26,8 +26,8 @@ ARRAYS = dict(inputs=["/sst", "/ice", "/wind"], targets=["/sst", "/ice"], axes="
 def deck(kernel=3, data=None, arrays=None, **sections):
     sections.setdefault("run", dict(name="sea", steps=4, evaluate_every=4, metrics=["relative_l2", "rollout2"]))
     return deck_text(data=dict(train="train.h5", test="test.h5", batch=4, normalize="channel") | (data or {}),
-                     data__arrays=ARRAYS | (arrays or {}), model=dict(type="chain", loss="mse"), precision=dict(compute="fp32"),
-                     layers=[layer("conv", kernel=kernel, outputs=2)], **sections)
+                     data__arrays=ARRAYS | (arrays or {}), precision=dict(compute="fp32"),
+                     **dict(model=dict(type="chain", loss="mse"), layers=[layer("conv", kernel=kernel, outputs=2)]) | sections)
 
 
 def fields(seed):
@@ -187,6 +187,32 @@ def check_calibrations(command):
     assert numpy.array_equal(*quantiles), quantiles
 
 
+def check_other_programs(command):
+    """Flags of samples, weights with an axis of one point, and initial weights of a run with another mask."""
+    command.must("predict", "runs/sea", "train.h5", "flagged.h5", "--flags", "flags.csv")
+    flags = list(csv.DictReader(command.text("flags.csv").splitlines()))
+    assert len(flags) == LEVELS - 1 and all(float(row["outside"]) == 0 for row in flags), flags
+    write(command.folder / "start.h5", 2)
+    tables = []
+    with h5py.File(command.folder / "areas.h5", "w") as file:
+        file["plain"] = file["long"] = numpy.linspace(1, 2, 30).reshape(GRID)
+        file["wide"] = numpy.linspace(1, 2, 30).reshape(1, *GRID)
+    for name in ("plain", "wide"):
+        command.write("area.toml", deck(run=dict(name=name, steps=2), data__weights=dict(file="areas.h5", array=f"/{name}")))
+        command.must("train", "area.toml")
+        command.must("rollout", f"runs/{name}", "start.h5", "--steps", 2, "--truth", "start.h5", "--out", f"{name}-area.h5")
+        tables.append(command.text(f"{name}-area.errors.csv"))
+    assert tables[0] == tables[1]
+    with h5py.File(command.folder / "full.h5", "w") as file:
+        for name, values in zip(("sst", "ice", "wind"), fields(1)):
+            file[name] = values
+    command.write("from.toml", deck(run=dict(name="from", steps=1, initial="runs/sea"), data=dict(train="full.h5", test=None), arrays=dict(mask=None)))
+    result = command.run("train", "from.toml")
+    if result.returncode == 0:  # with a scaling of its own
+        with h5py.File(last_checkpoint(command, "runs/from")) as file:
+            assert file["data/normalization/inputs/scale"][()].all()
+
+
 def check_refusals(command):
     def refused(error_id, *parts, arrays=None, data=None, file="train.h5", **sections):
         command.write("bad.toml", deck(arrays=arrays, data=(data or {}) | dict(train=file), **sections))
@@ -198,6 +224,13 @@ def check_refusals(command):
     refused("keys-conflict", "data.fill", "/ice", data=dict(fill=0))
     refused("missing-dataset", "/land", arrays=dict(mask="/land"))
     refused("data-mismatch", "/wind", arrays=dict(mask={"/sst": "/wind"}))
+
+    with h5py.File(command.folder / "shares.h5", "w") as file:
+        file["sst"], file["sea"] = numpy.random.default_rng(3).uniform(0, 1, (LEVELS, *GRID)), SEA.astype("i1")
+    refused("keys-conflict", "binary_cross_entropy", file="shares.h5", run=dict(name="bad", steps=1), data=dict(normalize="none", test=None),
+            arrays=dict(inputs=["/sst"], targets=["/sst"], mask="/sea"), model=dict(type="chain", loss="binary_cross_entropy"),
+            layers=[layer("conv", outputs=1)])
+    refused("keys-conflict", "bad.toml", "data.arrays.mask", layers=[layer("conv", outputs=2), layer("zero_sum")], data=dict(normalize="none"))
 
     def changed(name, change):
         write(command.folder / "changed.h5", 1)
@@ -218,6 +251,10 @@ def check_refusals(command):
     refused("bad-value", "changed.h5", "/sst", **changed("train", set_sea(0)))
     refused("data-mismatch", "/ice[5, 0, 5]", **changed("train", move))
     refused("not-finite", "/ice[5, 0, 0]", **changed("train", vanish))
+
+    def overflow(file):
+        file["ice"][:, 0, 5] = numpy.inf
+    refused("not-finite", "/ice[0, 0, 5]", data=dict(test=None), run=dict(name="bad", steps=1), **changed("train", overflow))
     other = SEA.copy()
     other[0, 0] = False
     changed("test", set_sea(other))
@@ -226,6 +263,8 @@ def check_refusals(command):
     for line in (("eval", "runs/sea", "--data", "changed.h5"), ("predict", "runs/sea", "changed.h5", "no.h5"),
                  ("rollout", "runs/sea", "changed.h5", "--steps", 2, "--out", "no.h5")):
         require_refusal(command.run(*line), "data-mismatch", "/sst")
+    require_refusal(command.run("rollout", "runs/sea", "test.h5", "--steps", 2, "--truth", "test.h5", "--climatology", "changed.h5", "--out", "no.h5"),
+                    "data-mismatch", "/sst", "changed.h5")
     assert not pathlib.Path(command.folder / "no.h5").exists()
 
 
@@ -237,4 +276,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_statistics, check_losses, check_same_bits, check_rollouts, check_calibrations, check_refusals)
+    run_cases(prepare, check_statistics, check_losses, check_same_bits, check_rollouts, check_calibrations, check_other_programs, check_refusals)

@@ -97,17 +97,23 @@ def check_rollouts(command):
     command.write("measured.toml", deck(run=dict(name="measured", steps=2, evaluate_every=2, metrics=["rollout2"]),
                                         data=dict(train="train.h5", test="test.h5", batch=2, normalize="channel")))
     command.must("train", "measured.toml", ranks=2)
-    assert numpy.isfinite(float(command.rows("runs/measured/evaluations.csv")[-1]["rollout2"]))
+    assert numpy.isfinite(float(command.rows("runs/measured/evaluations.csv")[-1]["rollout"]))
 
 
 def check_refusals(command):
     def refused(error_id, *parts, arrays, **sections):
+        used = {*(ARRAYS | arrays)["inputs"], *(ARRAYS | arrays)["targets"], "/lat"}
+        arrays = arrays | dict(axes={name: axes for name, axes in AXES.items() if name in used})
         command.write("bad.toml", deck(arrays=arrays, **sections))
         require_refusal(command.run("train", "bad.toml", "run.folder=runs/bad"), error_id, *parts)
 
     refused("keys-conflict", "bad.toml", "/wind", arrays=dict(targets=["/u", "/wind"]))  # a target is on the whole grid
     refused("keys-conflict", "bad.toml", "/u", arrays=dict(inputs=["/co2", "/u"], targets=["/u"]))  # the first input has the grid
     refused("keys-conflict", "/rain", arrays=dict(inputs=["/u"], targets=["/rain"]), rollout=dict(steps=2))  # nothing is fed back
+    with h5py.File(command.folder / "test.h5", "r+") as file:
+        del file["rain"]
+        file["rain"] = numpy.zeros((LEVELS, 3, 40))
+    require_refusal(command.run("rollout", "runs/roles", "test.h5", "--steps", 2, "--out", "no.h5"), "data-mismatch", "/rain", "test.h5")
     with h5py.File(command.folder / "test.h5", "r+") as file:
         del file["rain"]
     require_refusal(command.run("rollout", "runs/roles", "test.h5", "--steps", 2, "--out", "no.h5"), "data-mismatch", "/rain", "test.h5")

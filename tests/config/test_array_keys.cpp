@@ -156,8 +156,10 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "\"/u\" has the axis \"time\" but \"/w\" does not"},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time y x', '/w' = 'time x' }\n",
             "other axes of a grid (x, y and x)"},
-           {"inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time' }\n",
-            "\"/u\" and \"/s\" have other axes of a grid (lat, lon and none)"},
+           {"inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time z' }\n",
+            "\"/u\" and \"/s\" have other axes of a grid (lat, lon and z)"},
+           {"inputs = ['/u']\ntargets = ['/u']\naxes = 'time y x'\nmask = { '/w' = '/m' }\n",
+            "\"/w\", which is none"},
            {"inputs = ['/u']\ntargets = ['/u']\naxes = { '/u' = 'time y x', '/w' = 'x z' }\n[data.weights]\n"
             "file = 'w.h5'\narray = '/w'\n",
             "\"/w\" of 'data.weights' has the axes x, z; expected those of the grid in any order: x, y"},
@@ -173,6 +175,10 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
   }
   EXPECT_EQ(
       refusal_of("inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\npoints_are_samples = true\n"),
+      "");
+  EXPECT_EQ(
+      refusal_of("inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time' }\n"
+                 "mask = 'fill'\n"),
       "");
 }
 

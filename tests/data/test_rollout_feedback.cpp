@@ -72,8 +72,10 @@ TEST(RolloutFeedback, IsTheIdentityWithoutNormalisation) {
 
 TEST(RolloutFeedback, RefusesWhatCannotBeFedBack) {
   RolloutLayout no_input = layout_of(false);
-  no_input.state = {2, -1};
-  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"target channel 1", "data.arrays.inputs"},
+  no_input.state = {2, -1};  // a diagnostic
+  EXPECT_EQ(feedback_map(no_input).output_channels, 2);
+  no_input.state = {-1, -1};
+  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"data.arrays.inputs"},
                             [&] { static_cast<void>(feedback_map(no_input)); }));
   RolloutLayout far = layout_of(false);
   far.ahead = 2;

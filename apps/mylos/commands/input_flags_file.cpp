@@ -25,10 +25,14 @@ struct SampleFlag {
 };
 constexpr std::int64_t numbers_of_sample = 3;
 
-SampleFlag flag_of(std::span<const float> inputs, const InputRange& range, const KnownInputs& known) {
+/// `mask`: of the inputs; empty: all count.
+SampleFlag flag_of(std::span<const float> inputs, const std::vector<std::uint8_t>& mask,
+                   const InputRange& range, const KnownInputs& known) {
   SampleFlag found;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (range.known() && !range.holds(inputs[i], static_cast<std::int64_t>(i))) ++found.outside;
+  for (std::size_t i = 0; i < inputs.size() && range.known(); ++i) {
+    const bool counts = mask.empty() || mask[i] != 0;
+    if (counts && !range.holds(inputs[i], static_cast<std::int64_t>(i))) ++found.outside;
+  }
   bool is_far = false;
   if (known.statistics.has_distance()) {
     std::vector<double> z(inputs.size());
@@ -57,6 +61,7 @@ std::string write_input_flags(RankGroup& ranks, const OpenedNetwork& opened, con
     fail_input(errors::not_measured, "--flags: {} knows nothing of the inputs of its training", network.path);
   }
   const auto inputs = static_cast<std::size_t>(network.chain.inputs());
+  const std::vector<std::uint8_t> mask = opened.data->mask().inputs;
   std::vector<float> own;
   Share share;
   run_on_all(ranks, [&] {
@@ -67,7 +72,7 @@ std::string write_input_flags(RankGroup& ranks, const OpenedNetwork& opened, con
     while (const Batch* batch = pass->next()) {
       const auto* values = static_cast<const float*>(batch->inputs);
       for (std::int64_t sample = 0; sample < batch->samples; ++sample, values += inputs) {
-        const SampleFlag found = flag_of({values, inputs}, range, known);
+        const SampleFlag found = flag_of({values, inputs}, mask, range, known);
         own.insert(own.end(), {found.flag, found.outside, found.distance});
       }
     }

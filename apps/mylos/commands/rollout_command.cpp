@@ -111,7 +111,9 @@ ExitCode rollout_command(const RolloutArguments& given) {
     request.members_at_once =
         std::clamp<std::int64_t>(open.model->samples() / rows_of_member, 1, data.trajectories->members());
     const PointWeights* weights = networks.weights.get();
-    if (weights != nullptr && weights->extents == layout.extents)
+    const bool has_channels =
+        weights != nullptr && (weights->channels == 1 || weights->channels == layout.outputs());
+    if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
     require_memory(arguments.start,
                    rollout_bytes(layout, request, data.trajectories->members(), ranks.size()));
@@ -136,9 +138,11 @@ ExitCode rollout_command(const RolloutArguments& given) {
     if (is_first) levels->file().close();
   });
   const OutputPaths paths = paths_beside(arguments.output);
-  const ScoreAxes axes = is_first && has_truth ? score_axes(network, data, arguments) : ScoreAxes{};
+  ScoreAxes axes;
   run_on_all(ranks, [&] {
-    if (is_first && has_truth) write_score_file(paths.scores, result.scores, axes, network.path);
+    if (!is_first || !has_truth) return;
+    axes = score_axes(network, data, arguments);
+    write_score_file(paths.scores, result.scores, axes, network.path);
   });
   run_on_first(ranks, [&] {
     levels->file().publish();

@@ -36,9 +36,10 @@ ArrayOptions trajectory_options(const StoredNetwork& network) {
   return options;
 }
 
-/// Throws unless the fields of `other` lie where those of the starts do.
-void require_same_grid(const StoredLevels& starts, const std::string& start, const StoredLevels& other,
-                       const std::string& path, const ArrayOptions& options) {
+/// Throws unless the fields of `other`, of the targets alone, are those of states and lie where the starts
+/// do.
+void require_same_fields(const StoredLevels& starts, const std::string& start, const StoredLevels& other,
+                         const std::string& path, const ArrayOptions& options) {
   const auto extents = [](const StoredLevels& levels) {
     std::vector<std::int64_t> grid = levels.store().grid();
     if (!grid.empty()) grid.pop_back();
@@ -46,10 +47,26 @@ void require_same_grid(const StoredLevels& starts, const std::string& start, con
   };
   if (extents(starts) != extents(other))
     fail_input(errors::data_mismatch, "{}: its fields lie on another grid than those of {}", path, start);
+  const std::int64_t width = level_layout(options, starts.store()).state_values();
+  if (other.store().features() != width) {
+    fail_input(errors::data_mismatch, "{}: its targets have {} numbers in a level, and those of {} {}", path,
+               other.store().features(), start, width);
+  }
   // Other arrays may be staggered.
   const bool same_array = options.inputs.front() == options.targets.front();
   (same_array ? require_same_axes : require_same_directions)(starts.store().axes(), start,
                                                              other.store().axes(), path);
+}
+
+/// Returns the masks of the arrays of a file, those of diagnostics too.
+std::vector<MaskSummary> masks_of(const ArrayStore& store, const ArrayOptions& options) {
+  std::vector<MaskSummary> masks = store.masks();
+  for (const std::string& target : options.targets) {
+    if (std::ranges::find(options.inputs, target) != options.inputs.end()) continue;
+    if (const std::vector<std::uint8_t> mask = store.mask_of(target); !mask.empty())
+      masks.push_back(summary_of(target, mask));
+  }
+  return masks;
 }
 
 /// Returns the options by which a climatology is read: that of the data, or without its axes "sample" and
@@ -57,6 +74,7 @@ void require_same_grid(const StoredLevels& starts, const std::string& start, con
 ArrayOptions climatology_options(const StoredNetwork& network, const std::string& file) {
   ArrayOptions options = trajectory_options(network);
   const std::string& first = options.targets.front();
+  std::erase_if(options.slice, [](const AxisSlice& slice) { return slice.axis == time_axis; });
   const std::size_t dims = hdf5::Array(hdf5::File::open(file), first).facts().dims.size();
   if (dims >= options.axes_for(first).size()) return options;
   for (const std::string& target : options.targets) {
@@ -65,7 +83,6 @@ ArrayOptions climatology_options(const StoredNetwork& network, const std::string
     std::erase_if(options.axes_of, [&](const ArrayAxes& each) { return each.array == target; });
     options.axes_of.push_back({target, std::move(axes)});
   }
-  std::erase_if(options.slice, [](const AxisSlice& slice) { return slice.axis == time_axis; });
   return options;
 }
 
@@ -115,11 +132,12 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   const std::string training = fmt::format("the training data of {}", network.path);
   require_same_axes(network.samples.axes, training, axes, arguments.start);
   require_same_step(network.samples.level_step, training, step, arguments.start);
-  require_same_masks(network.samples.masks, training, data.starts->store().masks(), arguments.start);
+  require_same_masks(network.samples.masks, training, masks_of(data.starts->store(), options),
+                     arguments.start);
   if (!arguments.truth.empty()) {
     data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
                                                       std::vector<std::string>{});
-    require_same_grid(*data.starts, arguments.start, *data.truth, arguments.truth, options);
+    require_same_fields(*data.starts, arguments.start, *data.truth, arguments.truth, options);
     require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
     require_same_masks(network.samples.masks, training, data.truth->store().masks(), arguments.truth);
   }
@@ -155,7 +173,10 @@ std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& netwo
     const ArrayOptions options =
         is_of_training ? trained.arrays : climatology_options(network, files.front());
     const StoredLevels levels(files, options, options.targets, {});
-    require_same_grid(*data.starts, arguments.start, levels, levels.store().path(), options);
+    require_same_fields(*data.starts, arguments.start, levels, levels.store().path(),
+                        trajectory_options(network));
+    require_same_masks(network.samples.masks, fmt::format("the training data of {}", network.path),
+                       levels.store().masks(), levels.store().path());
     climatology = mean_of_levels(levels, climatology.size());
   });
   broadcast_large(ranks, std::as_writable_bytes(std::span(climatology)), 0);

@@ -1,5 +1,6 @@
 #include "commands/rollout_networks.hpp"
 
+#include "commands/uncertain_model.hpp"
 #include "launch/start.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/ensemble/ensemble_pass.hpp"
@@ -45,6 +46,7 @@ RolloutNetworks open_networks(const RolloutArguments& arguments,
     run_on_all(reader.ranks(), [&] {
       if (networks.starts == nullptr) {
         check(opened.network);
+        if (members.size() > 1) require_averages(opened.network);
         networks.starts = open_starts(opened.network, arguments.start);
         shape = shape_of_samples(opened.network, *networks.starts);
       }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "mylos/base/errors/text.hpp"
 #include "mylos/inference/rollout/map_orientation.hpp"
@@ -72,20 +74,28 @@ std::vector<float> inputs_of(const SampleStore& store, std::int64_t sample) {
   return values;
 }
 
+/// Numbers that stand for nothing are not drawn.
+std::vector<float> without_masked(std::vector<float> values, const std::vector<std::uint8_t>& mask) {
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    if (mask[i] == 0) values[i] = std::numeric_limits<float>::quiet_NaN();
+  return values;
+}
+
 }  // namespace
 
 std::string write_sample_picture(const SampleStore& store, const std::vector<std::int64_t>& grid,
                                  std::int64_t sample, bool targets_are_differences, const std::string& path) {
   const auto* arrays = dynamic_cast<const ArrayStore*>(&store);
   const bool upward = arrays != nullptr && rows_run_north(*arrays);
-  std::vector<PanelRow> rows{
-      row_of("inputs", inputs_of(store, sample), grid, store.input_names(), "", upward)};
+  const SampleMask mask = store.mask();
+  std::vector<PanelRow> rows{row_of("inputs", without_masked(inputs_of(store, sample), mask.inputs), grid,
+                                    store.input_names(), "", upward)};
   std::string label;
   if (store.task() == Task::regression) {
     std::vector<float> targets(static_cast<std::size_t>(store.outputs()));
     store.read_targets(sample, 1, targets.data());
-    rows.push_back(row_of("targets", targets, grid, store.target_names(),
-                          targets_are_differences ? "change of " : "", upward));
+    rows.push_back(row_of("targets", without_masked(std::move(targets), mask.targets), grid,
+                          store.target_names(), targets_are_differences ? "change of " : "", upward));
   } else if (store.task() == Task::classification) {
     std::int32_t class_of_sample = 0;
     store.read_labels(sample, 1, &class_of_sample);

@@ -21,15 +21,6 @@ void require_no_tokens(const StoredNetwork& network) {
              network.path);
 }
 
-void require_averages(const StoredNetwork& network) {
-  if (network.chain.quantiles().empty()) return;
-  fail_input(
-      errors::not_measured,
-      "{}: is a network of model.loss = \"{}\", and averages of quantiles are not the quantiles of the "
-      "members together; `mylos predict` and `mylos eval` take each network alone",
-      network.path, mylos::name_of(network.options.model.loss));
-}
-
 void require_dropout(const StoredNetwork& network) {
   if (has_dropout(network.options.model)) return;
   fail_input(errors::not_measured,
@@ -48,6 +39,15 @@ std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& 
 }
 
 }  // namespace
+
+void require_averages(const StoredNetwork& network) {
+  if (network.chain.quantiles().empty()) return;
+  fail_input(
+      errors::not_measured,
+      "{}: is a network of model.loss = \"{}\", and averages of quantiles are not the quantiles of the "
+      "members together; `mylos predict` and `mylos eval` take each network alone",
+      network.path, mylos::name_of(network.options.model.loss));
+}
 
 void require_no_more_words(const MemberArguments& arguments) {
   if (arguments.ensemble || arguments.more.empty()) return;

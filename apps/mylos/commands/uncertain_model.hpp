@@ -19,6 +19,9 @@ struct UncertainModel {
 /// Throws Error (bad_input) for words of the command line that only --ensemble has.
 void require_no_more_words(const MemberArguments& arguments);
 
+/// Throws Error (not_measured) for a network whose outputs have no meaningful mean over several: quantiles.
+void require_averages(const StoredNetwork& network);
+
 /// All ranks. `checkpoint`: the first of an ensemble, or the only one; `more`: the others. Throws Error on
 /// all ranks as open_model() and require_ensemble() do, for networks of tokens, and for --mc-dropout
 /// of a network without dropout.

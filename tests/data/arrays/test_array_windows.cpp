@@ -114,6 +114,8 @@ TEST(ArrayWindows, RolloutsHaveForcingsAndTargetsOfEachStep) {
   options.targets = {"/u", "/w"};
   write_arrays(folder / "b.h5", "f['u'] = code(10, 1, 2); f['q'] = code(10, 1, 2); f['w'] = code(10, 1, 2)");
   options.targets_are = TargetsAre::state;
+  EXPECT_EQ(open_array_store({folder / "b.h5"}, options, 2)->rollout().state.back(), -1);  // a diagnostic
+  options.targets = {"/w"};
   EXPECT_NE(error_of([&] { (void)open_array_store({folder / "b.h5"}, options, 2); }).find("/w"),
             std::string::npos);
 }

@@ -188,9 +188,31 @@ class ModelChecks : DeckMistakes {
   /// Sums of a network's outputs are those of its data only if both have the same shift and scale.
   void sums(const LayerOptions& layer, const std::string& name, const char* key) const {
     const DataOptions& data = options_.data;
-    const bool keeps = std::holds_alternative<kinds::Conserve>(layer.kind);
-    if ((!keeps && !std::holds_alternative<kinds::ZeroSum>(layer.kind)) || data.normalize == Normalize::none)
-      return;
+    const auto* conserve = std::get_if<kinds::Conserve>(&layer.kind);
+    const bool keeps = conserve != nullptr;
+    if (!keeps && !std::holds_alternative<kinds::ZeroSum>(layer.kind)) return;
+    if (!data.arrays.mask.empty() || !data.arrays.masks.empty()) {
+      fail(errors::keys_conflict, {key, "data.arrays.mask"},
+           fmt::format("layer '{}' sums over all points, and 'data.arrays.mask' leaves some out", name));
+    }
+    if (keeps && options_.model.residual) {
+      fail(errors::keys_conflict, {key, "model.residual"},
+           fmt::format(
+               "layer '{}' keeps the sums of its own outputs, to which 'model.residual' adds the input; use "
+               "kind = \"zero_sum\"",
+               name));
+    }
+    const bool is_in_order = data.arrays.targets == data.arrays.inputs &&
+                             (data.arrays.history == 1 || (keeps && conserve->channels.empty()));
+    const bool pairs_by_number = keeps && conserve->from_channels.empty() && layer.skip_from == "input";
+    if (pairs_by_number && !data.arrays.inputs.empty() && !is_in_order) {
+      fail(errors::keys_conflict, {key, "data.arrays.targets"},
+           fmt::format(
+               "layer '{}' keeps the sums of channels of the same numbers, and 'data.arrays.targets' are not "
+               "'data.arrays.inputs' in their order at one level; give 'from_channels'",
+               name));
+    }
+    if (data.normalize == Normalize::none) return;
     if (!keeps && !options_.model.residual) {
       fail(
           errors::keys_conflict, {key, "data.normalize"},

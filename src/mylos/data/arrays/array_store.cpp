@@ -46,8 +46,7 @@ class ArrayStore::State {
     cache.emplace(files, std::move(plans), std::move(masks));
   }
 
-  /// Calls use(file, array, number) of an array of an open file, whose number is none if it is no part of
-  /// samples.
+  /// Calls use(file, array, number) of an array; the number is none if it is no part of samples.
   template <class Use>
   auto with_array(std::int64_t file, const std::string& path, const Use& use) {
     const std::lock_guard lock(mutex);
@@ -56,10 +55,11 @@ class ArrayStore::State {
         static_cast<std::size_t>(std::ranges::find(files.arrays(), path) - files.arrays().begin());
     if (found < opened.arrays.size()) return use(opened.file, opened.arrays[found], std::optional(found));
     if (!opened.file.exists(path))
-      fail_input(errors::data_mismatch, "{}: has no array {}, whose axes are needed", opened.file.path(),
-                 path);
-    return use(opened.file, OpenArray(opened.file, path, options, files.grid()),
-               std::optional<std::size_t>());
+      fail_input(errors::data_mismatch, "{}: has no array {}", opened.file.path(), path);
+    const OpenArray other(opened.file, path, options, files.grid());
+    if (other.extents().grid != layout.grid)
+      fail_input(errors::data_mismatch, "{}: array {} is on another grid", opened.file.path(), path);
+    return use(opened.file, other, std::optional<std::size_t>());
   }
 
   /// The inputs of samples, or their targets.

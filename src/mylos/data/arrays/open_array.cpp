@@ -151,7 +151,8 @@ void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t c
     const bool counts = mask.empty() || mask.counts[static_cast<std::size_t>(i % level)] != 0;
     if (counts && !is_finite) fail_value(selection, trajectory, first, i, stored);
     if (counts) continue;
-    if (mask.is_of_missing && is_finite) fail_moved(trajectory, first, i, static_cast<double>(result[i]));
+    if (mask.is_of_missing && !std::isnan(result[i]))
+      fail_moved(trajectory, first, i, static_cast<double>(result[i]));
     result[i] = 0;
   }
 }
@@ -168,7 +169,7 @@ std::vector<std::uint8_t> OpenArray::present_in_first_level() const {
   const void* stored = nullptr;
   static_cast<void>(load(select(0, 0, 1), location(0, 0, 0, 0), buffer.data(), values.data(), size, stored));
   std::vector<std::uint8_t> present;
-  for (const float value : values) present.push_back(std::isfinite(value) ? 1 : 0);
+  for (const float value : values) present.push_back(std::isnan(value) ? 0 : 1);
   return present;
 }
 

@@ -58,7 +58,7 @@ class OpenArray {
   template <class Result>
   void read(std::int64_t trajectory, std::int64_t first, std::int64_t count, std::byte* buffer,
             Result* result, const ArrayMask& mask = {}) const;
-  /// Reads the first level and returns for each of its numbers whether it has a finite value.
+  /// Reads the first level and returns for each of its numbers whether it is there: not missing, nor NaN.
   [[nodiscard]] std::vector<std::uint8_t> present_in_first_level() const;
 
   /// Returns the number of levels that are read together fastest, and the level at which such a run may

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/datasets.hpp"
@@ -185,17 +186,22 @@ std::shared_ptr<const PointWeights> point_weights_of(const Options& options, con
   const std::vector<std::uint8_t> mask = data.mask().targets;
   const std::vector<float> of_channels = channel_weights(options.data.weights, data.target_arrays());
   if (mask.empty() && of_channels.empty()) return of_points;
+  if (!is_of_numbers(options.model.prediction())) {
+    fail_input(
+        errors::keys_conflict,
+        "data.arrays.mask: model.loss = \"{}\" counts all targets; use a loss of numbers, such as \"mse\"",
+        name_of(options.model.loss));
+  }
   const std::int64_t points = data.rollout()->points;  // masks and variables are of arrays
-  PointWeights all{of_points ? of_points->source : "data.arrays.mask, data.weights.variables",
+  PointWeights all{of_points      ? of_points->source
+                   : mask.empty() ? "data.weights.variables"
+                                  : "data.arrays.mask",
                    {},
                    {},
                    options.model.outputs / points};
-  if (of_points) {
-    all.extents = of_points->extents;
-    require_points(*of_points, points);
-  } else if (!options.model.shape.empty()) {
+  if (of_points) require_points(*of_points, points);
+  if (!options.model.shape.empty())
     all.extents.assign(options.model.shape.begin(), options.model.shape.end() - 1);
-  }
   double sum = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(options.model.outputs); ++i) {
     float weight = of_points ? of_points->of(i, all.channels) : 1.0f;

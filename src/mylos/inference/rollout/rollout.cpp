@@ -178,9 +178,10 @@ std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& reque
                   static_cast<std::size_t>(FieldSpectrum::wavenumbers_of(extents));
   }
   const std::size_t scores =
-      request.has_scores ? ScoreSums::memory_bytes(request.steps, layout.outputs(),
-                                                   share_of(members, ranks - 1, ranks).count, ranks == 1)
-                         : 0;
+      request.has_scores
+          ? ScoreSums::memory_bytes(request.steps, layout.outputs(),
+                                    share_of(members, std::min(1, ranks - 1), ranks).count, ranks == 1)
+          : 0;
   return MemberRollouts::memory_bytes(layout, request) +
          static_cast<std::size_t>(request.forecasts()) * values * sizeof(float) +  // of another rank
          static_cast<std::size_t>(members * request.steps) * sizeof(MemberStep) + spectra + scores;

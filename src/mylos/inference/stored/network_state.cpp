@@ -231,7 +231,10 @@ std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader&
       PointWeights{fmt::format("{}: {}", reader.path(), path), reader.dims(path), {}});
   std::int64_t count = 1;
   for (const std::int64_t extent : weights->extents) count = checked_product(count, extent, path);
-  if (are_of_numbers && !weights->extents.empty()) {
+  if (are_of_numbers) {
+    if (weights->extents.empty() || weights->extents.back() < 2 || count == 0)
+      fail_input(errors::damaged, "{}: {} has the shape [{}], expected points and at least 2 channels",
+                 reader.path(), path, fmt::join(weights->extents, ", "));
     weights->channels = weights->extents.back();
     weights->extents.pop_back();
   }

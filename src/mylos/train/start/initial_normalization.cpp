@@ -54,6 +54,7 @@ struct Side {
   const ColumnScaling& stored;
   const std::vector<std::string>& stored_names;
   const std::vector<std::string>& names;
+  bool has_same_masks = true;
 };
 
 /// Returns the scaling for `columns` columns; of another number, if every point of the grid has that of its
@@ -84,6 +85,7 @@ std::string obstacle(const Side& side, const StoredScaling& stored, Normalize he
     return fmt::format("data.normalize is \"{}\" here and \"{}\" there", name_of(here),
                        name_of(*stored.method));
   if (side.stored.identity()) return "the file does not state it";
+  if (!side.has_same_masks) return "data.arrays.mask leaves out other points here than there";
   if (!scaling)
     return fmt::format("the file scales {} columns, and this run has {}", side.stored.shift.size(),
                        side.columns);
@@ -100,7 +102,8 @@ std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& o
   const std::int64_t channels = model.shape.empty() ? 0 : model.shape.back();
   const std::int64_t points = channels == 0 ? 1 : model.inputs / channels;
   std::vector<Side> sides{{"inputs", "the layer that reads them", taken.first, model.inputs, channels,
-                           stored.inputs, stored.samples.input_names, here.input_names}};
+                           stored.inputs, stored.samples.input_names, here.input_names,
+                           stored.samples.masks == here.masks}};
   if (!is_of_numbers(model.prediction())) return sides;
   const bool on_grid = channels > 0 && model.outputs % points == 0;
   sides.push_back({"targets", "the layer that computes them", taken.last, model.outputs,

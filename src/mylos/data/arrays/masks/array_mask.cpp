@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/units.hpp"
@@ -18,6 +20,13 @@ std::vector<std::string> axes_of_level(const OpenArray& array) {
   std::vector<std::string> axes;
   for (const SlicedAxis& axis : array.axes())
     if (axis.name != sample_axis && axis.name != time_axis) axes.push_back(axis.name);
+  return axes;
+}
+
+/// Returns those of them that are of the grid.
+std::vector<std::string> grid_axes_in(const OpenArray& array) {
+  std::vector<std::string> axes = axes_of_level(array);
+  std::erase(axes, channel_axis);
   return axes;
 }
 
@@ -110,6 +119,7 @@ ArrayMask mask_in(const hdf5::File& file, const OpenArray& array, const ArrayOpt
 std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenArray>& arrays,
                                 const ArrayOptions& options, const std::vector<std::string>& grid) {
   std::vector<ArrayMask> masks;
+  std::map<std::string, const OpenArray*> masked_by;  // the first array of each mask
   for (const OpenArray& array : arrays) {
     const std::string& path = array.array().path();
     const bool is_field = array.extents().grid == arrays.front().extents().grid;
@@ -118,6 +128,19 @@ std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenAr
       fail_input(errors::data_mismatch,
                  "{}: {} has a mask, but not all axes of the grid: only fields have points without a value",
                  file.path(), path);
+    }
+    const std::string source = options.mask_of(path);
+    const bool has_own_axes =
+        std::ranges::find(options.axes_of, source, &ArrayAxes::array) != options.axes_of.end();
+    if (is_field && !source.empty() && source != missing_values && !has_own_axes) {
+      const OpenArray& first = *masked_by.try_emplace(source, &array).first->second;
+      if (grid_axes_in(first) != grid_axes_in(array)) {
+        fail_input(errors::keys_conflict,
+                   "{}: {} and {} have the mask {} and other orders of axes; data.arrays.axes must have an "
+                   "entry for "
+                   "the mask",
+                   file.path(), first.array().path(), path, source);
+      }
     }
     masks.push_back(is_field ? mask_in(file, array, options, grid) : ArrayMask{});
   }

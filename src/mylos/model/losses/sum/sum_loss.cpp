@@ -12,6 +12,7 @@
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/launch/columns.hpp"
 #include "mylos/model/block/loss_sums.hpp"
+#include "mylos/model/losses/field_norm.hpp"
 #include "mylos/model/losses/make_loss.hpp"
 
 namespace mylos {
@@ -117,6 +118,8 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
                          .per = model.loss_per,
                          .derivative = model.derivative,
                          .weights = model.point_weights};
+  if (field_ && field_->weights)
+    static_cast<void>(FieldNorm(*field_, false));  // requires weights of its shape
   for (const LossTerm& options : model.terms) {
     Term term;
     term.channels = channels_of(options, terms_.size() + 1, channels_);
@@ -129,12 +132,15 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
     LossInput own = input;
     own.shape.grid.channels = static_cast<std::int64_t>(term.channels.size());
     own.numbers = points_ * own.shape.grid.channels;
-    term.loss = std::visit(
-        [&](const auto& loss) {
-          of_term.loss = loss;
-          return loss.make(of_term, own);
-        },
-        options.loss);
+    const auto make = [&](const auto& loss) {
+      of_term.loss = loss;
+      return loss.make(of_term, own);
+    };
+    try {
+      term.loss = std::visit(make, options.loss);
+    } catch (const Error& error) {
+      throw error.with(fmt::format("model.terms: term {}: {}", terms_.size() + 1, error.message()));
+    }
     const std::span<const float> own_constants = term.loss->constants();
     constants_.insert(constants_.end(), own_constants.begin(), own_constants.end());
     terms_.push_back(std::move(term));

@@ -32,9 +32,10 @@ void CrpsMeasure::add(std::span<const float> means, std::span<const float> devia
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::size_t column = i % width;
     const double scale = scaling_.identity() ? 1.0 : scaling_.scale[column];
-    double score = gaussian_crps(means[i], deviations[i], targets[i]) / scale;
-    if (weights_) score *= static_cast<double>(weights_->of(column, channels_));
+    const double weight = weights_ ? static_cast<double>(weights_->of(column, channels_)) : 1.0;
     ++scores_;
+    if (weight == 0) continue;
+    const double score = gaussian_crps(means[i], deviations[i], targets[i]) / scale * weight;
     if (std::isfinite(score)) {
       sum_.add(score);
     } else {
