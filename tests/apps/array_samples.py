@@ -25,10 +25,11 @@ def python_slice(text):
 class Arrays:
     """A section [data.arrays] as a dictionary of its keys; `axes` maps each array to the names of its axes."""
 
-    def __init__(self, section, axes, fill=None, steps=1):
+    def __init__(self, section, axes, fill=None, steps=1, sea_axes=()):
         self.section, self.axes, self.fill, self.steps = section, axes, fill, steps
         self.history, self.ahead, self.every = (section.get(key, 1) for key in ("history", "ahead", "every"))
         self.inputs, self.targets, self.constants = (section.get(key, []) for key in ("inputs", "targets", "constants"))
+        self.sea_axes = list(sea_axes)
         self.grid = [axis for axis in axes[self.inputs[0]] if axis not in ("sample", "time", "channel")]
         self.forcings = [name for name in self.inputs if name not in self.targets]
         self.has_time = any("time" in axes[name] for name in self.inputs)
@@ -51,15 +52,21 @@ class Arrays:
 
     def all_arranged(self, file):
         """By name, each on the grid of the first input: along axes that an array lacks its values are repeated."""
-        values = {name: self.arranged(file[name], name) for name in dict.fromkeys([*self.inputs, *self.targets, *self.constants])}
+        values = {name: self.arranged(file[name], self.axes[name], self.fill_of(name)) for name in dict.fromkeys([*self.inputs, *self.targets, *self.constants])}
+        for name, mask in self.section.get("mask", {}).items():
+            if mask == "/sea" and name in values:
+                values[name] = numpy.where(self.arranged(file["/sea"], self.sea_axes, None) != 0, values[name], 0.0)
         grid = values[self.inputs[0]].shape[2:-1]
         return {name: numpy.broadcast_to(array, (*array.shape[:2], *grid, array.shape[-1])) for name, array in values.items()}
 
-    def arranged(self, dataset, name):
+    def fill_of(self, name):
+        """What is read where a value is missing: 0 if these are the mask."""
+        return 0.0 if self.section.get("mask", {}).get(name) == "fill" else self.fill
+
+    def arranged(self, dataset, axes, fill):
         """[sample, time, grid ..., channel], the parts that the slices leave; an axis that is not there has one index."""
-        axes = self.axes[name]
         slices = self.section.get("slice", {})
-        values = stored_numbers(dataset, self.fill)[tuple(python_slice(slices.get(axis, ":")) for axis in axes)]
+        values = stored_numbers(dataset, fill)[tuple(python_slice(slices.get(axis, ":")) for axis in axes)]
         order = ["sample", "time", *self.grid, "channel"]
         values = values.transpose([axes.index(axis) for axis in order if axis in axes])
         return numpy.expand_dims(values, tuple(place for place, axis in enumerate(order) if axis not in axes))

@@ -28,6 +28,7 @@ class RandomArrays:
         self.fill = pick(None, None, None, -7.5)
         self.choose_windows()
         self.choose_arrays()
+        self.choose_masks()
         self.choose_slices()
         self.train = [self.write(f"run-{i:02d}.h5") for i in range(pick(1, 1, 2, 3, 4))]
         self.test = [self.write(f"test-{i}.h5") for i in range(pick(0, 1, 2))]
@@ -82,6 +83,27 @@ class RandomArrays:
             axes.append("channel")
         return [str(axis) for axis in self.random.permutation(axes)]
 
+    def choose_masks(self):
+        """Of some arrays on the whole grid: that of an array, which lacks few points, or their own missing values."""
+        on_grid = [name for name in self.axes if set(self.grid) <= set(self.axes[name]) and name not in self.section.get("constants", [])]
+        self.sea, self.sea_axes, masks = None, [], {}
+        for name in on_grid if self.grid and not self.points and self.pick(True, False) else []:
+            has_nan = self.types[name] in ("<f8", ">f8", "<f4", ">f4") and self.fill is None
+            masks[name] = self.pick(None, "/sea", "/sea", "fill" if has_nan else None)
+        masks = {name: mask for name, mask in masks.items() if mask}
+        if masks:
+            self.section["mask"] = masks
+            order = self.alike if self.alike else self.random.permutation(self.grid)
+            self.sea_axes = [str(axis) for axis in order if axis in self.grid]
+            self.sea = numpy.ones([self.extents[axis] for axis in self.sea_axes], "i1")
+            self.sea.ravel()[self.random.integers(self.sea.size)] = 0
+
+    def is_sea(self, name):
+        """/sea in the axes of an array, to be broadcast."""
+        axes = self.axes[name]
+        values = self.sea.transpose([self.sea_axes.index(axis) for axis in axes if axis in self.grid])
+        return numpy.expand_dims(values, tuple(place for place, axis in enumerate(axes) if axis not in self.grid)).astype(bool)
+
     def without_some(self, axes):
         """Often without axes of the grid, along which values are then repeated."""
         lacking = [axis for axis in self.grid if self.pick(True, False)]
@@ -113,6 +135,8 @@ class RandomArrays:
         with h5py.File(path, "w", libver=library) as file:
             for name in self.axes:
                 self.write_array(file, name, self.shape_of(name, levels, samples))
+            if self.sea is not None:
+                file["/sea"] = self.sea
         return path
 
     def write_array(self, file, name, shape):
@@ -134,6 +158,9 @@ class RandomArrays:
             attributes["_FillValue"] = numpy.array(missing, dtype=values.dtype)
             if "f" in number_type:
                 values[random.random(shape) < 0.02] = numpy.nan
+        mask = self.section.get("mask", {}).get(name)
+        if mask:
+            values = numpy.where(self.is_sea(name), values, numpy.nan if mask == "fill" else 3).astype(values.dtype)
         dataset = file.create_dataset(name, data=values, **storage)
         for key, value in attributes.items():
             dataset.attrs[key] = value
@@ -160,6 +187,8 @@ class RandomArrays:
     def keys(self):
         """Of [data.arrays], as the deck has them."""
         axes = " ".join(self.alike) if self.alike else {name: " ".join(axes) for name, axes in self.axes.items()}
+        if "/sea" in self.section.get("mask", {}).values() and not self.alike:
+            axes["/sea"] = " ".join(self.sea_axes)
         return {**self.section, "axes": axes}
 
 

@@ -25,7 +25,7 @@ class Layout:
         folder.mkdir()
         self.arrays = arrays = RandomArrays(folder, number)
         pick = arrays.pick
-        self.inputs, self.targets = Arrays(arrays.section, arrays.axes, arrays.fill, arrays.steps).samples_of(arrays.train)
+        self.inputs, self.targets = Arrays(arrays.section, arrays.axes, arrays.fill, arrays.steps, arrays.sea_axes).samples_of(arrays.train)
         self.ranks = min(1 + number % 5, len(self.inputs))
         held_out = pick(0, 0, 0.2) if len(self.inputs) > 10 and arrays.steps == 1 else 0
         trained = len(self.inputs) - int(held_out * len(self.inputs) + 0.5)
@@ -69,7 +69,7 @@ class Layout:
         if self.data["validation"] > 0:
             self.check_pass("validation", self.inputs[self.samples.count:], self.targets[self.samples.count:])
         if self.arrays.test:
-            self.check_pass("test", *Arrays(self.arrays.section, self.arrays.axes, self.arrays.fill).samples_of(self.arrays.test))
+            self.check_pass("test", *Arrays(self.arrays.section, self.arrays.axes, self.arrays.fill, sea_axes=self.arrays.sea_axes).samples_of(self.arrays.test))
         return len(self.inputs)
 
     def check_training(self):

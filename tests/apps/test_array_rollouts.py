@@ -19,16 +19,19 @@ SOME, ALL = 9, 300
 COLUMNS = ("relative_l2", "nrmse", "correlation")
 
 
-def errors(predicted, truth):
-    """(relative L2, nRMSE, correlation) of fields [points, channels]: docs/how-to/rollout.md."""
-    p, t = predicted.astype("f8"), truth.astype("f8")
-    squares = [(values ** 2).mean(0) for values in (p, t)]
-    centred = [values - values.mean(0) for values in (p, t)]
-    spread = [(values ** 2).mean(0) for values in centred]
+def errors(predicted, truth, counts):
+    """(relative L2, nRMSE, correlation) of fields [points, channels]: docs/how-to/rollout.md. `counts`: of their numbers."""
+    p, t = (numpy.where(counts, values.astype("f8"), 0) for values in (predicted, truth))
+
+    def mean_of(values):
+        return (values * counts).sum(0) / counts.sum(0)
+    squares = [mean_of(values ** 2) for values in (p, t)]
+    centred = [values - mean_of(values) for values in (p, t)]
+    spread = [mean_of(values ** 2) for values in centred]
     varies = numpy.all([s > numpy.finfo("f4").eps ** 2 * q for s, q in zip(spread, squares)], axis=0)
     with numpy.errstate(invalid="ignore", divide="ignore"):
-        nrmse = numpy.sqrt(((p - t) ** 2).mean(0) / squares[1])[squares[1] > 0]
-        correlation = ((centred[0] * centred[1]).mean(0) / numpy.sqrt(spread[0] * spread[1]))[varies]
+        nrmse = numpy.sqrt(mean_of((p - t) ** 2) / squares[1])[squares[1] > 0]
+        correlation = (mean_of(centred[0] * centred[1]) / numpy.sqrt(spread[0] * spread[1]))[varies]
         relative = numpy.linalg.norm(p - t) / numpy.linalg.norm(t)
     return relative, mean(nrmse), mean(correlation)
 
@@ -57,7 +60,7 @@ class PointMatrix:
     @staticmethod
     def scaling(file, of, width):
         group = f"data/normalization/{of}"
-        return [file[f"{group}/{name}"][:].reshape(-1, width)[0] for name in ("shift", "scale")] if f"{group}/shift" in file else (0.0, 1.0)
+        return [file[f"{group}/{name}"][:].reshape(-1, width) for name in ("shift", "scale")] if f"{group}/shift" in file else (0.0, 1.0)
 
     def __call__(self, inputs):
         scaled = (inputs - self.inputs[0]) * self.inputs[1]
@@ -74,7 +77,7 @@ class Layout:
         self.arrays = arrays = RandomArrays(folder, number + 1000, feeds_back=self.has_rollouts)
         self.section, self.pick = arrays.section, arrays.pick
         self.file = arrays.write("start.h5")
-        self.of_windows = Arrays(self.section, arrays.axes, arrays.fill)
+        self.of_windows = Arrays(self.section, arrays.axes, arrays.fill, sea_axes=arrays.sea_axes)
         self.history, self.ahead = self.of_windows.history, self.of_windows.ahead
         self.differences = self.section.get("targets_are") == "difference"
         self.widths = {name: arrays.channels[name] if "channel" in axes else 1 for name, axes in arrays.axes.items()}
@@ -103,11 +106,21 @@ class Layout:
 
     def levels_of(self, path, slices):
         """The arrays of a file as [sample, time, points, channels] in float32, and the constants [points, channels]."""
-        arrays = Arrays(self.section | {"slice": slices}, self.arrays.axes, self.arrays.fill)
+        arrays = Arrays(self.section | {"slice": slices}, self.arrays.axes, self.arrays.fill, sea_axes=self.arrays.sea_axes)
         with h5py.File(path) as file:
             all_of = {name: values.astype("f4") for name, values in arrays.all_arranged(file).items()}
         all_of = {name: values.reshape(*values.shape[:2], -1, values.shape[-1]).astype("f8") for name, values in all_of.items()}
         return all_of, [all_of[name][0, 0] for name in self.section.get("constants", [])]
+
+    def counts(self, path, slices):
+        """Which numbers of a state [points, outputs] stand for something."""
+        with h5py.File(path) as file:
+            of_windows = Arrays(self.section | {"slice": slices}, self.arrays.axes, self.arrays.fill, sea_axes=self.arrays.sea_axes)
+            points = of_windows.all_arranged(file)[self.section["inputs"][0]][0, 0].reshape(-1, self.widths[self.section["inputs"][0]]).shape[0]
+            sea = of_windows.arranged(file["/sea"], self.arrays.sea_axes, None)[0, 0].reshape(-1, 1) != 0 if self.arrays.sea is not None else None
+        masks = self.section.get("mask", {})
+        return numpy.concatenate([numpy.broadcast_to(sea if name in masks else numpy.ones((points, 1), bool), (points, self.widths[name]))
+                                  for name in self.section["targets"]], axis=-1)
 
     def channels_of(self, name):
         """Where an array stands among the channels of a level of the inputs."""
@@ -120,6 +133,7 @@ class Layout:
     def rollout(self, path, slices, sample, start, steps):
         """States and true states [step, points, outputs], from step 0; a truth behind the file is None."""
         arrays, constants = self.levels_of(path, slices)
+        counts = self.counts(path, slices)
         levels = numpy.concatenate([arrays[name][sample] for name in self.section["inputs"]], axis=-1)
         window = list(levels[start:start + self.history])
         newest = start + self.history - 1
@@ -127,7 +141,7 @@ class Layout:
         for step in range(1, steps + 1):
             outputs = self.network(numpy.concatenate([*window, *constants], axis=-1))
             place = newest + step * self.ahead
-            state = outputs + states[-1] if self.differences else outputs
+            state = numpy.where(counts, outputs + states[-1] if self.differences else outputs, 0)
             states.append(state)
             truth.append(self.state_of(levels[place]) if place < len(levels) else None)
             next_level = (levels[place] if place < len(levels) else window[-1]).copy()
@@ -138,8 +152,8 @@ class Layout:
             window = [*window[1:], next_level]
         return states, truth
 
-    def fields_of(self, path, members, grid):
-        """The predicted arrays of a file as [member, level, points, outputs]."""
+    def fields_of(self, path, members, grid, counts):
+        """The predicted arrays of a file as [member, level, points, outputs]; 0 where _FillValue is, which must be what does not count."""
         fields = []
         with h5py.File(path) as file:
             for name in self.section["targets"]:
@@ -152,7 +166,10 @@ class Layout:
                 values = values.transpose([axes.index(axis) for axis in order if axis in axes])
                 values = numpy.expand_dims(values, tuple(place for place, axis in enumerate(order) if axis not in axes))
                 fields.append(values.reshape(*values.shape[:2], -1, values.shape[-1]))
-        return numpy.concatenate(fields, axis=-1)
+        fields = numpy.concatenate(fields, axis=-1)
+        is_missing = fields == numpy.float32(9.96921e36)
+        assert (is_missing == ~counts).all(), (is_missing, counts)
+        return numpy.where(is_missing, 0, fields)
 
     def check_predictions(self):
         """The network's outputs for every window, as states, in the axes of each array."""
@@ -167,8 +184,9 @@ class Layout:
         first = arrays[self.section["inputs"][0]]
         members, points = (first.shape[0] if self.arrays.has_sample else 1), first.shape[2]
         self.command.must("predict", "run", "start.h5", "predicted.h5", ranks=self.pick(1, 1, 1, 2))
-        found = self.fields_of(self.command.folder / "predicted.h5", members, self.of_windows.grid)
-        require_close(found, expected.reshape(members, -1, points, outputs), 1e-5, "predictions")
+        counts = self.counts(self.file, self.section.get("slice", {}))
+        found = self.fields_of(self.command.folder / "predicted.h5", members, self.of_windows.grid, counts)
+        require_close(found, numpy.where(counts, expected.reshape(members, -1, points, outputs), 0), 1e-5, "predictions")
 
     def check_rollout(self):
         steps, start = self.pick(1, 2, 3), self.pick(0, 1)
@@ -178,15 +196,16 @@ class Layout:
         arrays, _ = self.levels_of(self.file, slices)
         members = arrays[self.section["inputs"][0]].shape[0]
         self.command.must("rollout", "run", "start.h5", "--steps", steps, "--start", start, "--out", "out.h5", "--truth", "start.h5", ranks=self.pick(1, 1, 2))
-        found = self.fields_of(self.command.folder / "out.h5", members, self.of_windows.grid)
+        counts = self.counts(self.file, slices)
+        found = self.fields_of(self.command.folder / "out.h5", members, self.of_windows.grid, counts)
         rollouts = [self.rollout(self.file, slices, sample, start, steps) for sample in range(members)]
         require_close(found, [states for states, _ in rollouts], 1e-4, "states")
         rows = [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in self.command.rows("out.errors.csv")]
-        energies = (found ** 2).sum(-1).mean(-1)
+        energies = (found ** 2).sum((-1, -2)) / (counts.sum() / counts.shape[-1])
         for step, row in enumerate(rows, 1):
             known = [sample for sample in range(members) if rollouts[sample][1][step] is not None]
             for prefix, level in (("", step), ("persistence_", 0)):
-                of_members = [errors(found[sample, level], rollouts[sample][1][step]) for sample in known]
+                of_members = [errors(found[sample, level], rollouts[sample][1][step], counts) for sample in known]
                 expected = numpy.mean(of_members, axis=0) if known else [numpy.nan] * 3
                 require_close([row[prefix + name] for name in COLUMNS], expected, 1e-6, f"{prefix}errors of step {step}")
             require_close([row["energy"], row["energy_drift"]], [energies[:, step].mean(), (energies[:, step] / energies[:, 0] - 1).mean()], 1e-6, "energies")
@@ -201,7 +220,7 @@ class Layout:
             for sample in range(samples):
                 for start in range(0, levels - self.history - 2 * self.ahead + 1, 2 * self.ahead):
                     states, truth = self.rollout(path, slices, sample, start, 2)
-                    of_members.append([errors(states[step], truth[step])[1] for step in (1, 2)])
+                    of_members.append([errors(states[step], truth[step], self.counts(path, slices))[1] for step in (1, 2)])
         found = [float(row["rollout"]) for row in self.command.rows("run/evaluations.csv") if row["part"] == "test"]
         require_close(found[-1:], [numpy.mean(of_members)], 1e-4, "rollout2")
 
