@@ -6,6 +6,7 @@ import tempfile
 import h5py
 import numpy
 
+from array_samples import python_slice
 from support.cases import chosen_numbers
 
 TYPES = ("<f8", ">f8", "<f4", ">f4", "<f2", "bfloat16", "i1", "u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<i8")
@@ -28,8 +29,8 @@ class RandomArrays:
         self.fill = pick(None, None, None, -7.5)
         self.choose_windows()
         self.choose_arrays()
-        self.choose_masks()
         self.choose_slices()
+        self.choose_masks()
         self.train = [self.write(f"run-{i:02d}.h5") for i in range(pick(1, 1, 2, 3, 4))]
         self.test = [self.write(f"test-{i}.h5") for i in range(pick(0, 1, 2))]
 
@@ -96,7 +97,9 @@ class RandomArrays:
             order = self.alike if self.alike else self.random.permutation(self.grid)
             self.sea_axes = [str(axis) for axis in order if axis in self.grid]
             self.sea = numpy.ones([self.extents[axis] for axis in self.sea_axes], "i1")
-            self.sea.ravel()[self.random.integers(self.sea.size)] = 0
+            used = self.sea[tuple(python_slice(self.section.get("slice", {}).get(axis, ":")) for axis in self.sea_axes)]
+            if used.size > 1:  # what slices leave has a point of each
+                used[tuple(self.random.integers(used.shape))] = 0
 
     def is_sea(self, name):
         """/sea in the axes of an array, to be broadcast."""

@@ -1,7 +1,7 @@
 """Masked points (data.arrays.mask) enter nothing: statistics, losses, metrics, rollouts and calibrations are NumPy's of the
 other points, and what the files have at masked points changes no bit.
 
-usage: test_masks.py MYLOS
+usage: test_masks.py MYLOS [--full]     --full: ranks and restarts of single steps too, not only of rollouts
 """
 import csv
 import pathlib
@@ -108,7 +108,7 @@ def check_losses(command):
         assert numpy.isclose(found, total / windows, rtol=1e-6), (steps, found, total / windows)
 
 
-def check_same_bits(command):
+def check_same_bits(command, full):
     """Nothing that a run writes depends on masked points of its files, on the number of ranks or on a restart."""
     for name, land, missing in (("nan", numpy.nan, -999.0), ("huge", 1e30, 1e30)):
         folder = command.folder / name
@@ -125,7 +125,8 @@ def check_same_bits(command):
         rows = [[{key: value for key, value in row.items() if not key.endswith("_s")} for row in one.rows("runs/sea/evaluations.csv")]
                 for one in (command, other)]
         assert rows[0] == rows[1], rows
-    for kind, sections in (("one", {}), ("rollout", dict(rollout=dict(steps=3, noise=0.1)))):
+    kinds = [("rollout", dict(rollout=dict(steps=3, noise=0.1)))] + [("one", {})] * full
+    for kind, sections in kinds:
         command.write("ranks.toml", deck(run=dict(name="ranks", steps=6), checkpoint=dict(every=3), memory=dict(recompute="all"),
                                          optimizer=dict(shard="state", average=0.9), **sections))
         for ranks in (1, 2, 3):
