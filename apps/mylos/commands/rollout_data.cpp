@@ -169,7 +169,7 @@ std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& netwo
                  network.path);
     }
     const std::vector<std::string> files =
-        is_of_training ? trained.train.names : files_of({arguments.climatology});
+        is_of_training ? trained.train.names : mylos::files_of({arguments.climatology});
     const ArrayOptions options =
         is_of_training ? trained.arrays : climatology_options(network, files.front());
     const StoredLevels levels(files, options, options.targets, {});
