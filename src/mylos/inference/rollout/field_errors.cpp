@@ -3,31 +3,16 @@
 #include <cmath>
 #include <vector>
 
+#include "mylos/inference/scores/known_mean.hpp"
+
 namespace mylos {
-namespace {
-
-/// The mean of the channels that have a number.
-struct ChannelMean {
-  double sum = 0;
-  std::int64_t count = 0;
-
-  void add(double value) {
-    sum += value;
-    ++count;
-  }
-  [[nodiscard]] double value() const {
-    return count == 0 ? ChannelErrors::unknown : sum / static_cast<double>(count);
-  }
-};
-
-}  // namespace
 
 FieldErrors field_errors(std::span<const ChannelErrors> channels) {
   constexpr double nothing = ChannelErrors::unknown;
   double error = 0;
   double square = 0;
-  ChannelMean nrmse;
-  ChannelMean correlation;
+  KnownMean nrmse;
+  KnownMean correlation;
   for (const ChannelErrors& channel : channels) {
     if (std::isnan(channel.squared_error)) return {nothing, nothing, nothing};  // a value is not finite
     error += channel.squared_error;

@@ -1,25 +1,9 @@
 #include <cmath>
 
 #include "mylos/inference/rollout/rollout.hpp"
+#include "mylos/inference/scores/known_mean.hpp"
 
 namespace mylos {
-namespace {
-
-/// A mean over the values that are known.
-struct KnownMean {
-  double sum = 0;
-  std::int64_t count = 0;
-
-  void add(double value) {
-    sum += value;
-    ++count;
-  }
-  [[nodiscard]] double value() const {
-    return count == 0 ? ChannelErrors::unknown : sum / static_cast<double>(count);
-  }
-};
-
-}  // namespace
 
 std::int64_t RolloutResult::first_not_finite(std::int64_t member) const {
   for (std::int64_t step = 1; step <= steps; ++step)
