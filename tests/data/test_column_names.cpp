@@ -1,4 +1,4 @@
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "data/digest_builders.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/loader.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::concatenated_store_test {

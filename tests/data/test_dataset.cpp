@@ -9,7 +9,7 @@
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 #include "support/said.hpp"
 
 namespace mylos::dataset_test {

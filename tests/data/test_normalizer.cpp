@@ -1,4 +1,4 @@
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "hostile_hdf5.hpp"
 #include "hostile_input.hpp"
 #include "mylos/data/files/dataset.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 #include "mylos/data/tokens/stamp.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 

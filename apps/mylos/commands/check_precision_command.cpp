@@ -19,7 +19,7 @@
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/files/dataset.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/system/control_group.hpp"

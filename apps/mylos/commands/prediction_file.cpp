@@ -11,7 +11,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"

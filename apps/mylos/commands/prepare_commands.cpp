@@ -9,7 +9,7 @@
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/data/tokens/stamp.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/files/atomic_publish.hpp"

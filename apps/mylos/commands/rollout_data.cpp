@@ -11,7 +11,7 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
-#include "mylos/data/arrays/file_pattern.hpp"
+#include "mylos/data/arrays/files/file_pattern.hpp"
 
 namespace mylos::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 
 namespace mylos::app {
 

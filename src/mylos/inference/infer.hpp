@@ -9,7 +9,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/inference/staging.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 
 namespace mylos {

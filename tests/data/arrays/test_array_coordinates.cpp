@@ -3,7 +3,7 @@
 
 #include "data/arrays/array_builders.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 #include "support/said.hpp"
 
 namespace mylos::array_coordinates_test {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "data/arrays/array_builders.hpp"
-#include "mylos/data/arrays/file_pattern.hpp"
+#include "mylos/data/arrays/files/file_pattern.hpp"
 
 namespace mylos {
 namespace {

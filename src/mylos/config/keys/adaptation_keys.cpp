@@ -2,7 +2,7 @@
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/type_words.hpp"
+#include "mylos/config/schema/types/type_words.hpp"
 
 namespace mylos {
 namespace {

@@ -5,7 +5,7 @@
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/own_keys.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/type_words.hpp"
+#include "mylos/config/schema/types/type_words.hpp"
 
 namespace mylos {
 namespace {

@@ -1,11 +1,11 @@
 // [model].
-#include "mylos/config/schema/axes_type.hpp"
-#include "mylos/config/schema/edges_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/own_keys.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/type_words.hpp"
+#include "mylos/config/schema/types/axes_type.hpp"
+#include "mylos/config/schema/types/edges_type.hpp"
+#include "mylos/config/schema/types/type_words.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // [optimizer].
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/type_words.hpp"
+#include "mylos/config/schema/types/type_words.hpp"
 
 namespace mylos {
 namespace {

@@ -6,7 +6,7 @@
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/type_words.hpp"
+#include "mylos/config/schema/types/type_words.hpp"
 #include "mylos/precision/recent_overflows.hpp"
 #include "mylos/precision/scaler_presets.hpp"
 

@@ -13,7 +13,7 @@
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/value_type.hpp"
+#include "mylos/config/schema/types/value_type.hpp"
 #include "mylos/kernels/attention/fused_attention_support.hpp"
 
 namespace mylos {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mylos/config/schema/value_type.hpp"
+#include "mylos/config/schema/types/value_type.hpp"
 
 namespace mylos {
 namespace {

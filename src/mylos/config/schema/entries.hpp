@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/config/schema/value.hpp"
+#include "mylos/config/schema/types/value.hpp"
 
 namespace mylos {
 

@@ -15,7 +15,7 @@
 
 #include "mylos/config/schema/conditions.hpp"
 #include "mylos/config/schema/schema.hpp"
-#include "mylos/config/schema/value_type.hpp"
+#include "mylos/config/schema/types/value_type.hpp"
 
 namespace mylos {
 

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "mylos/config/schema/axes_type.hpp"
-#include "mylos/config/schema/edges_type.hpp"
 #include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/types/axes_type.hpp"
+#include "mylos/config/schema/types/edges_type.hpp"
 #include "mylos/model/own_key.hpp"
 
 namespace mylos {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "mylos/config/schema/value.hpp"
+#include "mylos/config/schema/types/value.hpp"
 
 namespace mylos {
 

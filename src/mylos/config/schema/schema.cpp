@@ -7,7 +7,7 @@
 #include "mylos/base/numbers/nearest.hpp"
 #include "mylos/config/schema/key_names.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/config/schema/value_type.hpp"
+#include "mylos/config/schema/types/value_type.hpp"
 
 namespace mylos {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mylos/config/options.hpp"
-#include "mylos/config/schema/value.hpp"
+#include "mylos/config/schema/types/value.hpp"
 
 namespace mylos {
 

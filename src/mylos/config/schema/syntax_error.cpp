@@ -6,7 +6,7 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/deck_text.hpp"
-#include "mylos/config/schema/value.hpp"
+#include "mylos/config/schema/types/value.hpp"
 
 namespace mylos {
 namespace {

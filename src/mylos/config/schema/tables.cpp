@@ -5,7 +5,7 @@
 
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/schema.hpp"
-#include "mylos/config/schema/value_type.hpp"
+#include "mylos/config/schema/types/value_type.hpp"
 
 namespace mylos {
 namespace {

@@ -18,7 +18,7 @@
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/array_options.hpp"
 #include "mylos/data/arrays/coordinates.hpp"
-#include "mylos/data/arrays/rollout_layout.hpp"
+#include "mylos/data/arrays/layout/rollout_layout.hpp"
 #include "mylos/data/files/sample_store.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/arrays/open_array.hpp"
+#include "mylos/data/arrays/files/open_array.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/arrays/level_cache.hpp"
-#include "mylos/data/arrays/sample_layout.hpp"
-#include "mylos/data/arrays/window_index.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/arrays/files/level_cache.hpp"
+#include "mylos/data/arrays/layout/sample_layout.hpp"
+#include "mylos/data/arrays/layout/window_index.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 
 namespace mylos {
 

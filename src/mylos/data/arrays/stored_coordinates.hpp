@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/arrays/file_table.hpp"
-#include "mylos/data/arrays/window_index.hpp"
+#include "mylos/data/arrays/files/file_table.hpp"
+#include "mylos/data/arrays/layout/window_index.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/data/coordinates/level_step.hpp"
 

@@ -6,8 +6,8 @@
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/feed/sample_source.hpp"
 #include "mylos/data/files/host_array.hpp"
-#include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_store.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_store.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

@@ -13,8 +13,8 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/data/feed/batch_reader.hpp"
 #include "mylos/data/feed/sampler.hpp"
-#include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_store.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

@@ -6,7 +6,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {

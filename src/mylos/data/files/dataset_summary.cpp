@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 namespace {

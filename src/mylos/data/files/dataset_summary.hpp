@@ -4,7 +4,7 @@
 
 #include "mylos/data/files/block_digests.hpp"
 #include "mylos/data/files/dataset_format.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {

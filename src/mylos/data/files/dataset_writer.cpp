@@ -8,9 +8,9 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
-#include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_summary.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 

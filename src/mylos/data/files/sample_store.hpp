@@ -15,9 +15,9 @@
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/data/coordinates/level_step.hpp"
 #include "mylos/data/coordinates/sample_mask.hpp"
-#include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/dataset_format.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 
 namespace mylos {
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
 
 namespace mylos {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mylos/data/arrays/array_store.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
 #include "mylos/data/run/data_part.hpp"
 #include "mylos/model/options.hpp"
 

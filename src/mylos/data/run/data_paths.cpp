@@ -1,7 +1,7 @@
 #include "mylos/data/run/data_paths.hpp"
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/arrays/file_pattern.hpp"
+#include "mylos/data/arrays/files/file_pattern.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {

@@ -7,7 +7,7 @@
 
 #include "mylos/base/device/memory_entry.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/data/run/data_part.hpp"
 
 namespace mylos {

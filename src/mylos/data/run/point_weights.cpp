@@ -18,7 +18,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
-#include "mylos/data/arrays/axes.hpp"
+#include "mylos/data/arrays/layout/axes.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 #include "mylos/data/arrays/numbers/number_conversion.hpp"
 #include "mylos/io/files/digest.hpp"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "mylos/data/arrays/rollout_layout.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/arrays/layout/rollout_layout.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/rollout.hpp"
 
 namespace mylos {

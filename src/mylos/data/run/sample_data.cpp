@@ -12,7 +12,7 @@
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/files/concatenated_store.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"

@@ -9,7 +9,7 @@
 
 #include "mylos/data/feed/batch_reader.hpp"
 #include "mylos/data/feed/epochs.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

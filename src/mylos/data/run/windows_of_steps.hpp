@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mylos/data/arrays/array_store.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

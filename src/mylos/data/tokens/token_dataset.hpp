@@ -7,7 +7,7 @@
 
 #include "mylos/data/files/checked_array.hpp"
 #include "mylos/data/files/dataset.hpp"
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
 #include "mylos/data/tokens/token_format.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "mylos/base/dtype_of.hpp"
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {

@@ -10,7 +10,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/memory_is_host.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 
 namespace mylos {
 namespace {

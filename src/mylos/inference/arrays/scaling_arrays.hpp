@@ -6,7 +6,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/pieces.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 
 namespace mylos {

@@ -12,7 +12,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/config/deck/difference.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 
 namespace mylos {
 namespace {

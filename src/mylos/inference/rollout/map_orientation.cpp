@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mylos/data/arrays/axes.hpp"
+#include "mylos/data/arrays/layout/axes.hpp"
 
 namespace mylos {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "mylos/base/numbers/random_words.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 
 namespace mylos {
 

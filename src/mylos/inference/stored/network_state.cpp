@@ -10,7 +10,7 @@
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {

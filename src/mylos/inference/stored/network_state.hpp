@@ -22,9 +22,9 @@
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/data/files/normalizer.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {

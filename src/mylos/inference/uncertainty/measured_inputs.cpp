@@ -15,8 +15,8 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/data/files/normalizer.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/inference/uncertainty/mahalanobis.hpp"
 
 namespace mylos {

@@ -15,7 +15,7 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/input_check.hpp"
 
 namespace mylos {

@@ -4,7 +4,7 @@
 // small spread around a large mean loses nothing: x minus the first is exact where both are close.
 #pragma once
 
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/onnx/onnx_boundary.hpp"
 
 namespace mylos {

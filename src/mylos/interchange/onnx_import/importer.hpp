@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/interchange/onnx/foreign_graph.hpp"
 #include "mylos/interchange/onnx_import/file_value.hpp"
 #include "mylos/interchange/onnx_import/graph/node_error.hpp"

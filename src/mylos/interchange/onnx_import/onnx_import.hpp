@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/interchange/onnx/foreign_graph.hpp"
 #include "mylos/interchange/onnx_import/imported_chain.hpp"
 #include "mylos/model/options.hpp"

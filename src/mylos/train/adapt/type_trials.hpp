@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/rates/gemm_rate.hpp"
 #include "mylos/train/plan/shared_plan.hpp"

@@ -8,7 +8,7 @@
 #include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/step/network_plan.hpp"

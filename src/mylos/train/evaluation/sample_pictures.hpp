@@ -12,7 +12,7 @@
 #include "mylos/base/device/memory_entry.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/inference/rollout/field_picture.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/train/history/progress.hpp"
 

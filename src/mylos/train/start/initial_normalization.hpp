@@ -14,8 +14,8 @@
 #include "mylos/base/places.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/data/files/normalizer.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/train/start/initial_meaning.hpp"
 
 namespace mylos {

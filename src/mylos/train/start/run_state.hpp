@@ -24,9 +24,9 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
-#include "mylos/data/files/normalizer.hpp"
-#include "mylos/data/files/sample_meaning.hpp"
-#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/data/files/meaning/sample_meaning.hpp"
+#include "mylos/data/files/meaning/vocabulary.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/inference/stored/network_state.hpp"
 #include "mylos/optim/update/step_state.hpp"
 #include "mylos/train/plan/assembly.hpp"

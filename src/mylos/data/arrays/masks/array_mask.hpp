@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "mylos/data/array_options.hpp"
-#include "mylos/data/arrays/open_array.hpp"
-#include "mylos/data/arrays/sample_layout.hpp"
+#include "mylos/data/arrays/files/open_array.hpp"
+#include "mylos/data/arrays/layout/sample_layout.hpp"
 #include "mylos/data/coordinates/sample_mask.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/meaning/column_names.hpp"
 
 namespace mylos {
 

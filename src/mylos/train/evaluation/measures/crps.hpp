@@ -14,7 +14,7 @@
 
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
-#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/scaling/normalizer.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {

@@ -14,7 +14,7 @@
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/model/options.hpp"
 #include "mylos/train/options.hpp"
 
