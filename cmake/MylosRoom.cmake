@@ -198,21 +198,23 @@ set(mylos_test_environment
 # scripts/test --full, and to scripts/test --changed where what they test has changed.
 set(mylos_left_to_full "[.]ranks[24]$")
 
-# Threads of a test program, and of each of its ranks. Where they stand for a device's, as many as its largest team has.
-set(mylos_test_threads 2)
-set(mylos_rank_threads 1)
+# Threads of a test program and of each of its ranks, and of a program whose work is divided into threads. Two threads that
+# wait for each other inside oneDNN's kernels spin: where six such programs share two cores, a second of work takes a minute.
+# Where threads stand for a device's, as many as its largest team has.
+set(mylos_test_threads 1)
+set(mylos_divided_threads 2)
 if(Mylos_EMULATE_DEVICE)
   set(mylos_test_threads 32)
-  set(mylos_rank_threads 32)
+  set(mylos_divided_threads 32)
 endif()
 
-# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE] [UNOPTIMISED]): the GoogleTest program
+# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE] [UNOPTIMISED] [THREADS]): the GoogleTest program
 # test_ROOM. One ctest entry, ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than
-# the tests.
+# the tests. THREADS: with several, because the room divides work among them; see also mylos_add_thread_tests.
 # DEVICE: its kernels run where Kokkos' default execution space is, so they get the label device, and the preset cuda-tests
 # builds them for the device. UNOPTIMISED: as above.
 function(mylos_add_tests room)
-  cmake_parse_arguments(test "DEVICE;UNOPTIMISED" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(test "DEVICE;UNOPTIMISED;THREADS" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(test_${room} ${test_SOURCES})
   target_link_libraries(test_${room} PRIVATE mylos_${room} mylos_test_support ${test_LINK})
   set(unoptimised "")
@@ -224,14 +226,20 @@ function(mylos_add_tests room)
     list(APPEND test_LABELS device)
     add_dependencies(device_tests test_${room})
   endif()
+  set(threads ${mylos_test_threads})
+  set(processors 1)
+  if(test_THREADS)
+    set(threads ${mylos_divided_threads})
+    set(processors 2)
+  endif()
   foreach(source IN LISTS test_SOURCES)
     get_filename_component(file "${source}" NAME)
     if(file MATCHES "^test_(.*)\\.cpp$")
       set(entry ${room}.${CMAKE_MATCH_1})
       add_test(NAME ${entry} COMMAND test_${room} --file=${file})
       set_tests_properties(${entry} PROPERTIES
-        LABELS "${room};unit;${test_LABELS}" PROCESSORS 2 TIMEOUT ${mylos_test_timeout}
-        ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_test_threads}")
+        LABELS "${room};unit;${test_LABELS}" PROCESSORS ${processors} TIMEOUT ${mylos_test_timeout}
+        ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${threads}")
     endif()
   endforeach()
 endfunction()
@@ -326,7 +334,7 @@ function(mylos_add_rank_test name)
     endif()
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
       LABELS "ranks;${test_LABELS}" PROCESSORS ${processors} COST 15 TIMEOUT ${mylos_test_timeout}
-      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_rank_threads}")
+      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_test_threads}")
   endforeach()
 endfunction()
 
