@@ -17,7 +17,8 @@ DECK = deck_text(run=dict(name="maps", steps=2),
                  data__arrays=dict(inputs=["/u"], targets=["/u"], axes="time lat lon"),
                  model=dict(type="chain", loss="mse"), layers=[layer("conv", kernel=3, outputs=1)])
 
-# What files state instead of COORDINATES and UNITS: {axis: values}, {axis: units}. None: the file states nothing.
+# What files state instead of COORDINATES and UNITS: {axis: values}, {axis: units}, and other parameters of write(). None: the file
+# states nothing.
 SAME = {
     "nothing": ({}, {}),
     "rounded": ({"lat": COORDINATES["lat"].astype("f4") + 1e-5}, {}),
@@ -28,9 +29,23 @@ SAME = {
     "no latitudes": ({"lat": None}, {}),
     "no times": ({"time": None}, {}),
     "later": ({"time": COORDINATES["time"] + 1000}, {}),
-    "in days": ({"time": COORDINATES["time"] / 24}, {"time": "days since 1900-01-01"}),
-    "in seconds": ({"time": COORDINATES["time"] * 3600}, {"time": "seconds since 1970-01-01"}),
+    "of another century": ({}, {"time": "hours since 1900-01-01"}),
+    "in days": ({"time": COORDINATES["time"] / 24}, {"time": "days since 2000-01-01"}),
+    "in seconds": ({"time": COORDINATES["time"] * 3600}, {"time": "seconds since 2000-01-01T00:00:00Z"}),
+    "from the day before": ({"time": COORDINATES["time"] + 24}, {"time": "hours since 1999-12-31"}),
+    "from a century before": ({"time": (COORDINATES["time"] / 24 + 36524).astype("f4")}, {"time": "days since 1900-01-01 00:00"}),
+    "whole hours": ({"time": COORDINATES["time"].astype("i2")}, {}),
+    "no date": ({}, {"time": "hours"}),
+    "no known date": ({}, {"time": "hours since the start"}),
+    "gregorian": ({}, {}, {"calendar": "gregorian"}),
+    "proleptic": ({}, {}, {"calendar": "proleptic_gregorian"}),
+    "standard": ({}, {}, {"calendar": "Standard"}),
+    "other names": ({}, {}, {"names": {"lat": "latitude", "lon": "longitude", "time": "valid_time"}}),
+    "packed": ({"lat": COORDINATES["lat"].astype("i2")}, {}),
+    "almost": ({"lon": COORDINATES["lon"] + 0.01}, {}),
 }
+# Not as the truth of a rollout: it is of other times.
+OTHER_TIMES = ("later", "of another century")
 REFUSED = {
     "from the north": ({"lat": COORDINATES["lat"][::-1]}, {}),
     "from the east": ({"lon": COORDINATES["lon"][::-1]}, {}),
@@ -45,22 +60,46 @@ REFUSED = {
     "a gap": ({"time": COORDINATES["time"] + 6 * (numpy.arange(LEVELS) > 2)}, {}),
     "a level twice": ({"time": numpy.where(numpy.arange(LEVELS) > 2, COORDINATES["time"] - 6, COORDINATES["time"])}, {}),
     "backwards": ({"time": COORDINATES["time"][::-1]}, {}),
+    "out of order": ({"time": COORDINATES["time"][[0, 1, 3, 2, 4, 5]]}, {}),
+    "every second level": ({"time": 2 * COORDINATES["time"]}, {}),
+    "minutes": ({}, {"time": "minutes since 2000-01-01"}),
+    "no leap years": ({}, {}, {"calendar": "noleap"}),
+    "years of 365 days in days": ({"time": COORDINATES["time"] / 24}, {"time": "days since 2000-01-01"}, {"calendar": "365_day"}),
+    "months of 30 days": ({}, {}, {"calendar": "360_day"}),
+    "leap years only": ({}, {}, {"calendar": "all_leap"}),
+    "julian": ({}, {}, {"calendar": "julian"}),
+    "rolled": ({"lon": numpy.roll(COORDINATES["lon"], 4)}, {}),
+    "twice as fine": ({"lat": COORDINATES["lat"] / 2}, {}),
+    "not equidistant": ({"lat": 75 * numpy.sin(numpy.linspace(-numpy.pi / 2, numpy.pi / 2, LATITUDES))}, {}),
+    "a point twice": ({"lat": COORDINATES["lat"][[0, 1, 2, 2, 4, 5]]}, {}),
+    "a point nowhere": ({"lat": numpy.where(numpy.arange(LATITUDES) == 2, numpy.nan, COORDINATES["lat"])}, {}),
+    "two points exchanged": ({"lon": COORDINATES["lon"][[0, 1, 2, 4, 3, 5, 6, 7]]}, {}),
+    "longitudes as latitudes": ({}, {"lat": "degrees_east"}),
+    "axes in another order": ({}, {}, {"order": ("time", "lon", "lat")}),
 }
+# A rollout begins with one level, and reads no other; a mean over levels has no times.
+OF_LEVELS = ("a gap", "a level twice", "out of order")
+OF_TIMES = (*OF_LEVELS, "backwards", "hourly", "daily", "minutes", "every second level")
 
 
 def write(path, change=({}, {})):
-    values, units = change
+    values, units, more = (*change, {})[:3]
+    order = more.get("order", tuple(COORDINATES))
     with h5py.File(path, "w") as file:
-        file["u"] = numpy.random.default_rng(5).standard_normal((LEVELS, LATITUDES, LONGITUDES))
-        for i, axis in enumerate(COORDINATES):
+        u = numpy.random.default_rng(5).standard_normal((LEVELS, LATITUDES, LONGITUDES))
+        file["u"] = u.transpose([tuple(COORDINATES).index(axis) for axis in order])
+        for i, axis in enumerate(order):
             coordinates = values.get(axis, COORDINATES[axis])
             if coordinates is None:
                 continue
-            file[axis] = coordinates
+            name = more.get("names", {}).get(axis, axis)
+            file[name] = coordinates
             if units.get(axis, UNITS[axis]) is not None:
-                file[axis].attrs["units"] = units.get(axis, UNITS[axis])
-            file[axis].make_scale(axis)
-            file["u"].dims[i].attach_scale(file[axis])
+                file[name].attrs["units"] = units.get(axis, UNITS[axis])
+            if axis == "time" and "calendar" in more:
+                file[name].attrs["calendar"] = more["calendar"]
+            file[name].make_scale(name)
+            file["u"].dims[i].attach_scale(file[name])
 
 
 class Places:
@@ -86,7 +125,15 @@ class Places:
     def truth(_):
         return ["rollout", "runs/maps", "train.h5", "--steps", 4, "--truth", "other.h5", "--out", "rolled.h5"], "rolled.h5"
 
-    ALL = ("training", "test", "predict", "rollout", "truth")
+    @staticmethod
+    def evaluation(_):
+        return ["eval", "runs/maps", "--data", "other.h5"], None
+
+    @staticmethod
+    def climatology(_):
+        return ["rollout", "runs/maps", "train.h5", "--steps", 2, "--truth", "train.h5", "--climatology", "other.h5", "--out", "rolled.h5"], "rolled.h5"
+
+    ALL = ("training", "test", "predict", "rollout", "truth", "evaluation", "climatology")
 
 
 def fields_in(path):
@@ -108,6 +155,9 @@ def check_same(command, full):
         arguments, fields = getattr(Places, place)(f"same-{name}".replace(" ", "-"))
         if name == "nothing" and place in expected:
             continue
+        if place == "truth" and name in OTHER_TIMES:
+            command.must_refuse(arguments, "data-mismatch", "other.h5", "train.h5")
+            continue
         command.must(*arguments)
         expected.setdefault(place, None)
         if fields is not None:
@@ -119,8 +169,8 @@ def check_same(command, full):
 
 def check_refused(command, full):
     for name, place in pairs(REFUSED, full):
-        if place == "rollout" and name in ("a gap", "a level twice"):
-            continue  # it begins with one level
+        if (place == "rollout" and name in OF_LEVELS) or (place == "climatology" and name in OF_TIMES):
+            continue
         write(command.folder / "other.h5", REFUSED[name])
         arguments, fields = getattr(Places, place)(f"refused-{name}".replace(" ", "-"))
         for path in filter(None, [fields]):
@@ -161,7 +211,19 @@ def check_restart(command):
     command.must("train", "maps.toml", "run.folder=runs/again")
     more = ["train", "maps.toml", "run.folder=runs/again", "run.steps=3", "--restart", "auto"]
     command.must_refuse([*more, "data.arrays.gaps=break"], "restart-mismatch", "data.arrays.gaps")
+    plain = (command.folder / "train.h5").read_bytes()
+    write(command.folder / "train.h5", REFUSED["no leap years"])
+    command.must_refuse(more, "data-mismatch", "train.h5", "noleap")
+    (command.folder / "train.h5").write_bytes(plain)
     command.must(*more, "data.arrays.gaps=ignore", "data.arrays.coordinates=ignore")
+
+
+def check_unknown_calendars(command):
+    """They are named, unless times mean nothing."""
+    write(command.folder / "other.h5", ({}, {}, {"calendar": "lunar"}))
+    for i, place in enumerate(Places.ALL):
+        command.must_refuse(getattr(Places, place)(f"lunar-{i}")[0], "bad-dataset", "other.h5", "lunar")
+    command.must("train", "maps.toml", "data.train=other.h5", "data.arrays.gaps=ignore", "run.folder=runs/lunar")
 
 
 def check_unknown_first_file(command):
@@ -188,7 +250,7 @@ def check_stored(command):
     for path in (next((command.folder / "runs/maps/checkpoints").glob("step-*.h5")), command.folder / "maps.h5"):
         with h5py.File(path) as file:
             axes = [line.split("\t") for line in file["samples/axes"][()].decode().split("\n")]
-            assert file["samples/level_step"][()].decode() == "6 hours"
+            assert file["samples/level_step"][()].decode() == "6 hours, calendar gregorian"
         assert [axis[:2] for axis in axes] == [[name, UNITS[name]] for name in ("lat", "lon")]
         for axis in axes:
             assert numpy.array_equal([float(value) for value in axis[2:]], COORDINATES[axis[0]])
@@ -210,4 +272,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_same, check_refused, check_ignored, check_breaks, check_restart, check_unknown_first_file, check_initial_weights, check_stored, check_bad_checkpoints)
+    run_cases(prepare, check_same, check_refused, check_ignored, check_breaks, check_restart, check_unknown_calendars, check_unknown_first_file, check_initial_weights, check_stored, check_bad_checkpoints)

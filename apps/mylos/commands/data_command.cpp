@@ -94,8 +94,9 @@ std::string where_they_lie(const ArrayStore& store) {
                          axis.values.size(), axis.values.front(), axis.values.back(),
                          axis.units.empty() ? "" : " " + printable(axis.units));
   }
-  if (store.level_step().is_known())
-    lines += fmt::format("levels: {} apart\n", printable(text_of_step(store.level_step())));
+  if (const LevelStep step = store.level_step(); step.is_known())
+    lines += fmt::format("levels: {} {} apart{}\n", step.length, printable(step.unit),
+                         step.calendar.empty() ? "" : ", calendar " + step.calendar);
   for (const MaskSummary& mask : store.masks()) {
     lines += fmt::format("mask of {}: {} of {} numbers of a level count\n", printable(mask.array),
                          mask.counting, mask.numbers);

@@ -139,6 +139,9 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
                                                       std::vector<std::string>{});
     require_same_fields(*data.starts, arguments.start, *data.truth, arguments.truth, options);
     require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
+    if (options.gaps != TimeGaps::ignore)
+      require_same_instants(data.starts->store().times(0), arguments.start, data.truth->store().times(0),
+                            arguments.truth);
     require_same_masks(network.samples.masks, training, data.truth->store().masks(), arguments.truth);
   }
   std::vector<RolloutMember> members =
@@ -177,6 +180,8 @@ std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& netwo
                         trajectory_options(network));
     require_same_masks(network.samples.masks, fmt::format("the training data of {}", network.path),
                        levels.store().masks(), levels.store().path());
+    require_same_calendar(data.truth->store().level_step(), arguments.truth, levels.store().level_step(),
+                          levels.store().path());
     climatology = mean_of_levels(levels, climatology.size());
   });
   broadcast_large(ranks, std::as_writable_bytes(std::span(climatology)), 0);

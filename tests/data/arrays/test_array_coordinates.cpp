@@ -46,7 +46,7 @@ TEST(ArrayCoordinates, AreThoseOfTheFilesAfterSlicing) {
   options.slice = {{"lat", 1, std::nullopt, 2}, {"time", 1, std::nullopt, 2}};
   const auto store = open_array_store({write(folder / "a.h5", hours, north)}, options);
   EXPECT_EQ(store->axes(), (GridAxes{{"lat", "degrees_north", {-10, 30}}}));
-  EXPECT_EQ(store->level_step(), (LevelStep{12, "hours"}));
+  EXPECT_EQ(store->level_step(), (LevelStep{12, "hours", "gregorian"}));
 }
 
 TEST(ArrayCoordinates, DifferBetweenFilesOnlyIfIgnored) {

@@ -30,8 +30,28 @@ TEST(LevelStep, IsComparedInUnitsOfTime) {
             name_of(errors::data_mismatch));
 }
 
+TEST(LevelStep, RequiresOneCalendar) {
+  EXPECT_TRUE(same({6, "hours", "noleap"}, {6, "hours", "noleap"}));
+  EXPECT_TRUE(same({6, "hours", "noleap"}, {6, "hours"})) << "one states none";
+  EXPECT_FALSE(same({6, "hours", "noleap"}, {6, "hours", "gregorian"}));
+  EXPECT_FALSE(same({0, "", "noleap"}, {0, "", "360_day"})) << "of single levels";
+}
+
+TEST(LevelStep, RequiresTheSameInstants) {
+  const auto is_same = [](const LevelTimes& expected, const LevelTimes& times) {
+    return cause_of([&] { require_same_instants(expected, "a", times, "b"); }).empty();
+  };
+  const LevelTimes times{Calendar::noleap, {0, day_ms, 2 * day_ms}};
+  EXPECT_TRUE(is_same(times, {Calendar::noleap, {day_ms / 10, day_ms, 2 * day_ms, 3 * day_ms}}));
+  EXPECT_FALSE(is_same(times, {Calendar::noleap, {0, day_ms, 3 * day_ms}}));
+  EXPECT_FALSE(is_same({Calendar::noleap, {0}}, {Calendar::noleap, {day_ms, 2 * day_ms}}));
+  EXPECT_TRUE(is_same({}, times));
+}
+
 TEST(LevelStep, ReturnsExactlyFromItsText) {
-  for (const LevelStep& step : {LevelStep{1.0 / 3, "days"}, LevelStep{2, ""}, LevelStep{1, "model steps"}})
+  for (const LevelStep& step :
+       {LevelStep{1.0 / 3, "days"}, LevelStep{2, ""}, LevelStep{1, "model steps"},
+        LevelStep{6, "hours", "noleap"}, LevelStep{0, "", "gregorian"}, LevelStep{2, "", "julian"}})
     EXPECT_EQ(step_of_text(text_of_step(step), "here"), step);
   for (const char* bad : {"", "h", "-1 h", "0 h", "nan h", "1h"})
     EXPECT_EQ(cause_of([&] { static_cast<void>(step_of_text(bad, "here")); }), name_of(errors::damaged))

@@ -101,7 +101,8 @@ std::string ArrayStore::identity() const {
 
 std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
-  return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes();
+  return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes() +
+         state.coordinates.memory_bytes();
 }
 
 std::int64_t ArrayStore::block_samples() const {
@@ -161,6 +162,10 @@ std::vector<std::uint8_t> ArrayStore::mask_of(const std::string& array) const {
     return number ? state.cache->masks()[*number].counts
                   : mask_in(file, opened, state.options, state.files.grid()).counts;
   });
+}
+
+const LevelTimes& ArrayStore::times(std::int64_t file) const {
+  return state_->coordinates.times[static_cast<std::size_t>(file)];
 }
 
 ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& array) const {

@@ -98,6 +98,8 @@ class ArrayStore final : public SampleStore {
   /// Returns which numbers of a level [points, channels] of an array count; empty: all. The array may be
   /// another one of the first file. Throws Error (data_mismatch) if there is none.
   [[nodiscard]] std::vector<std::uint8_t> mask_of(const std::string& array) const;
+  /// Returns the times of the levels of a file, as they are used; none if it states no CF times.
+  [[nodiscard]] const LevelTimes& times(std::int64_t file) const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units. The array
   /// may be another one of the file, as above.
   [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;

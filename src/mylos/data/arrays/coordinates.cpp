@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
 namespace mylos {
@@ -62,12 +66,40 @@ AxisCoordinates axis_of(const hdf5::File& file, const std::string& scale, const 
   return axis;
 }
 
+/// Returns the text of an attribute; "" if there is none.
+std::string attribute_of(const AxisCoordinates& axis, std::string_view name) {
+  const auto found = std::ranges::find(axis.attributes, name, &hdf5::Attribute::name);
+  return found == axis.attributes.end() ? "" : found->text;
+}
+
 }  // namespace
 
 std::string units_of(const AxisCoordinates& axis) {
-  for (const hdf5::Attribute& attribute : axis.attributes)
-    if (attribute.name == "units") return attribute.text;
-  return "";
+  return attribute_of(axis, "units");
+}
+
+LevelTimes level_times(const AxisCoordinates& time, bool is_needed, const std::string& path) {
+  const std::string units = units_of(time);
+  const std::string name = attribute_of(time, "calendar");
+  const std::optional<Calendar> calendar = calendar_of(name);
+  const bool is_cf = CfTime::of(units, calendar.value_or(Calendar::proleptic_gregorian)).has_value();
+  if (!is_cf) return {};
+  if (!calendar) {
+    if (!is_needed) return {};
+    fail_input(errors::bad_dataset,
+               "{}: {} has the calendar \"{}\"; known are standard, gregorian, proleptic_gregorian, julian, "
+               "noleap, 365_day, all_leap, 366_day and 360_day. data.arrays.gaps = \"ignore\" is for times "
+               "that mean nothing",
+               path, printable(time.scale), printable(name));
+  }
+  const CfTime meaning = *CfTime::of(units, *calendar);
+  LevelTimes times{.calendar = *calendar};
+  for (const double value : time.values) {
+    const std::optional<Instant> instant = meaning.instant(value);
+    if (!instant) return {};
+    times.instants.push_back(*instant);
+  }
+  return times;
 }
 
 AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/data/arrays/files/open_array.hpp"
+#include "mylos/data/coordinates/cf_time.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 
@@ -23,6 +24,11 @@ struct AxisCoordinates {
 
 /// Returns the units of the coordinates; "" if they state none.
 [[nodiscard]] std::string units_of(const AxisCoordinates& axis);
+
+/// Returns the times of levels that the coordinates of a time axis state; none if their units are not of CF
+/// times, or a level has no time. Throws Error (bad_dataset) with `path` for a calendar that is not known, if
+/// `is_needed`.
+[[nodiscard]] LevelTimes level_times(const AxisCoordinates& time, bool is_needed, const std::string& path);
 
 struct ArrayCoordinates {
   std::string path;

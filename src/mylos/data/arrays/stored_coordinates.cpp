@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -81,16 +82,18 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
     require_same_axes(axes, axes_from, own, path);
   }
   const std::int64_t levels = file.arrays.front().extents().levels;
-  if (options.gaps == TimeGaps::ignore) return {{0, levels}};
   const AxisCoordinates time = time_axis_of(file.file, file.arrays.front());
-  const std::optional<LevelStep> own = usual_step(time);
-  if (!own) return {{0, levels}};
-  std::vector<LevelRun> runs = runs_of(time, levels, *own, options.gaps, path);
-  if (!level_step.is_known()) {
-    level_step = *own;
-    step_from = path;
-  }
-  require_same_step(level_step, step_from, *own, path);
+  times.push_back(level_times(time, options.gaps != TimeGaps::ignore, path));
+  if (options.gaps == TimeGaps::ignore) return {{0, levels}};
+  const std::optional<LevelStep> usual = usual_step(time);
+  const std::vector<LevelRun> runs = usual ? runs_of(time, levels, *usual, options.gaps, path)
+                                           : std::vector<LevelRun>{{0, levels}};
+  LevelStep own = usual.value_or(LevelStep{});
+  own.calendar = comparable_calendar(times.back());
+  require_same_step(level_step, step_from, own, path);
+  if (step_from.empty() && (own.is_known() || !own.calendar.empty())) step_from = path;
+  if (level_step.calendar.empty()) level_step.calendar = own.calendar;
+  if (!level_step.is_known()) std::tie(level_step.length, level_step.unit) = std::tie(own.length, own.unit);
   return runs;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
@@ -18,49 +17,79 @@ namespace {
 /// Months have 28 to 31 days.
 constexpr double tolerance = 0.12;
 
-/// Returns the seconds of a unit as UDUNITS, and with it the CF conventions, spell it; 0 of another unit.
-double seconds_of(std::string_view unit) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {"ms", 1e-3},   {"week", 604800}, {"weeks", 604800}, {"s", 1},       {"sec", 1},
-      {"secs", 1},    {"second", 1},    {"seconds", 1},    {"min", 60},    {"mins", 60},
-      {"minute", 60}, {"minutes", 60},  {"h", 3600},       {"hr", 3600},   {"hrs", 3600},
-      {"hour", 3600}, {"hours", 3600},  {"d", 86400},      {"day", 86400}, {"days", 86400}};
-  const auto* const found =
-      std::find_if(std::begin(units), std::end(units), [&](const auto& each) { return each.first == unit; });
-  return found == std::end(units) ? 0 : found->second;
+constexpr std::string_view before_calendar = ", calendar ";
+
+/// Returns "6 hours", for messages.
+std::string length_of(const LevelStep& step) {
+  return fmt::format("{} {}", step.length, printable(step.unit));
 }
 
 }  // namespace
 
 void require_same_step(const LevelStep& expected, const std::string& source, const LevelStep& step,
                        const std::string& path) {
+  require_same_calendar(expected, source, step, path);
   if (!expected.is_known() || !step.is_known()) return;
-  const double expected_seconds = seconds_of(expected.unit);
-  const double seconds = seconds_of(step.unit);
-  const bool both_are_times = expected_seconds > 0 && seconds > 0;
-  const double ratio = both_are_times ? step.length * seconds / (expected.length * expected_seconds)
-                                      : step.length / expected.length;
+  const double expected_ms = milliseconds_of_unit(expected.unit);
+  const double ms = milliseconds_of_unit(step.unit);
+  const bool both_are_times = expected_ms > 0 && ms > 0;
+  const double ratio =
+      both_are_times ? step.length * ms / (expected.length * expected_ms) : step.length / expected.length;
   const bool has_same_unit =
       both_are_times || expected.unit.empty() || step.unit.empty() || expected.unit == step.unit;
   if (has_same_unit && std::abs(ratio - 1) <= tolerance) return;
   fail_input(errors::data_mismatch,
              "{}: its levels are {} apart, those of {} {}; take every n-th with data.arrays.slice, or set "
              "data.arrays.gaps = \"ignore\" before training if times mean nothing here",
-             path, printable(text_of_step(step)), source, printable(text_of_step(expected)));
+             path, length_of(step), source, length_of(expected));
+}
+
+void require_same_calendar(const LevelStep& expected, const std::string& source, const LevelStep& step,
+                           const std::string& path) {
+  if (expected.calendar.empty() || step.calendar.empty() || expected.calendar == step.calendar) return;
+  fail_input(errors::data_mismatch,
+             "{}: its times are of the calendar {}, those of {} of {}: the same date is another day of the "
+             "year; convert one of them, or set data.arrays.gaps = \"ignore\" before training if times mean "
+             "nothing here",
+             path, printable(step.calendar), source, printable(expected.calendar));
+}
+
+void require_same_instants(const LevelTimes& expected, const std::string& source, const LevelTimes& times,
+                           const std::string& path) {
+  if (comparable_calendar(expected) != comparable_calendar(times)) return;
+  const std::size_t count = std::min(expected.instants.size(), times.instants.size());
+  const auto distance = [](const LevelTimes& of) {
+    return of.instants.size() > 1 ? std::abs(of.instants[1] - of.instants[0]) : Instant{0};
+  };
+  const double step = static_cast<double>(std::max(distance(expected), distance(times)));
+  for (std::size_t level = 0; level < count; ++level) {
+    const Instant apart = times.instants[level] - expected.instants[level];
+    if (static_cast<double>(std::abs(apart)) <= tolerance * step) continue;
+    fail_input(errors::data_mismatch,
+               "{}: its level {} (counted from 0) is of {}, that of {} of {}; levels are compared by their "
+               "numbers: cut one of the files, or give one that begins at the same time",
+               path, level, text_of(times.calendar, times.instants[level]), source,
+               text_of(expected.calendar, expected.instants[level]));
+  }
 }
 
 std::string text_of_step(const LevelStep& step) {
-  return fmt::format("{} {}", step.length, step.unit);
+  return fmt::format("{} {}{}{}", step.length, step.unit, step.calendar.empty() ? "" : before_calendar,
+                     step.calendar);
 }
 
 LevelStep step_of_text(std::string_view text, const std::string& where) {
   LevelStep step;
   const char* const end = text.data() + text.size();
   const auto [read, error] = std::from_chars(text.data(), end, step.length);
-  if (error != std::errc() || read == end || *read != ' ' || !(step.length > 0))
+  const std::size_t calendar = text.rfind(before_calendar);
+  const bool has_calendar = calendar != std::string_view::npos;
+  const bool is_length = step.length > 0 || (has_calendar && step.length == 0);
+  if (error != std::errc() || read == end || *read != ' ' || !is_length)
     fail_input(errors::damaged, "{} is \"{}\", expected a positive number and a unit", where,
                printable(text));
-  step.unit = std::string(read + 1, end);
+  if (has_calendar) step.calendar = text.substr(calendar + before_calendar.size());
+  step.unit = std::string(read + 1, text.data() + std::min(calendar, text.size()));
   return step;
 }
 

@@ -171,6 +171,8 @@ void RunStart::require_same_run() const {
                "{} was trained on other data than {} holds; a restart needs the same contents", path,
                options().data.train.text());
   }
+  require_same_calendar(stored_samples(reader).level_step, path, data->meaning().level_step,
+                        options().data.train.text());
   if (const std::int64_t step = reader.header().step; step > steps) {
     fail_input(errors::restart_mismatch,
                "{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
