@@ -155,13 +155,12 @@ TEST(StoredTrajectories, ReadTruthInTheAxesOfEachArray) {
     options.inputs = {"/u", "/v"};
     options.targets = {"/v"};
     options.axes_of = {{"/u", {"time", "y", "x"}}, {"/v", {"time", "x", "y"}}};
-    const auto open = [&](const std::vector<std::string>& arrays) {
-      return std::make_shared<const StoredLevels>(std::vector{path}, options, arrays,
-                                                  std::vector<std::string>{});
+    const auto open = [&](LevelsOf of) {
+      return std::make_shared<const StoredLevels>(std::vector{path}, options, of);
     };
-    const auto truth = open(options.targets);
+    const auto truth = open(LevelsOf::targets);
     EXPECT_EQ(truth->store().grid(), (std::vector<std::int64_t>{4, wide, 1}));
-    const StoredTrajectories data(options, open(options.inputs), truth, {{0, 1}});
+    const StoredTrajectories data(options, open(LevelsOf::inputs), truth, {{0, 1}});
     std::vector<float> level(static_cast<std::size_t>(data.layout().level_values()));
     std::vector<float> state(static_cast<std::size_t>(data.layout().state_values()));
     ASSERT_EQ(2 * state.size(), level.size());

@@ -30,7 +30,7 @@ class ArrayPredictions final : public PredictionFile {
     windows_ = store.samples() / (trajectories * points_);
     for (std::int64_t i = 0; i < windows_; ++i) newest_of_.push_back(store.location_of(i * points_).level);
     if (options.targets_are == TargetsAre::difference)
-      levels_.emplace(store.files(), options, options.targets, std::vector<std::string>{});
+      levels_.emplace(store.files(), options, LevelsOf::targets);
     FieldFileShape shape{.arrays = options.targets,
                          .members = {},
                          .is_one_start = true,

@@ -106,7 +106,7 @@ std::vector<float> mean_of_levels(const StoredLevels& levels, std::size_t values
 
 std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
   const ArrayOptions options = trajectory_options(network);
-  return std::make_shared<const StoredLevels>(std::vector{file}, options, options.inputs, options.constants);
+  return std::make_shared<const StoredLevels>(std::vector{file}, options, LevelsOf::inputs);
 }
 
 std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const StoredLevels& starts) {
@@ -135,8 +135,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   require_same_masks(network.samples.masks, training, masks_of(data.starts->store(), options),
                      arguments.start);
   if (!arguments.truth.empty()) {
-    data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
-                                                      std::vector<std::string>{});
+    data.truth =
+        std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, LevelsOf::targets);
     require_same_fields(*data.starts, arguments.start, *data.truth, arguments.truth, options);
     require_same_step(step, arguments.start, data.truth->store().level_step(), arguments.truth);
     if (options.gaps != TimeGaps::ignore)
@@ -148,11 +148,11 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
       rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps);
   const std::int64_t predicted = arguments.steps * layout.ahead;
   for (const RolloutMember& member : members) {
-    data.starts->require_no_gap(member,
-                                layout.history + (layout.has_forcings() ? predicted - layout.ahead : 0));
+    data.starts->require_no_gap(
+        member, layout.history + (layout.has_stored_forcings() ? predicted - layout.ahead : 0));
     if (data.truth != nullptr) data.truth->require_no_gap(member, layout.history + predicted);
   }
-  data.trajectories.emplace(options, data.starts, data.truth, std::move(members));
+  data.trajectories.emplace(options, data.starts, data.truth, std::move(members), network.samples.level_step);
   if (data.truth != nullptr && !data.trajectories->has_truth(0, 1)) {
     fail_input(errors::too_little_data, "{}: ends before the first level that is predicted", arguments.truth);
   }
@@ -175,7 +175,7 @@ std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& netwo
         is_of_training ? trained.train.names : mylos::files_of({arguments.climatology});
     const ArrayOptions options =
         is_of_training ? trained.arrays : climatology_options(network, files.front());
-    const StoredLevels levels(files, options, options.targets, {});
+    const StoredLevels levels(files, options, LevelsOf::targets);
     require_same_fields(*data.starts, arguments.start, levels, levels.store().path(),
                         trajectory_options(network));
     require_same_masks(network.samples.masks, fmt::format("the training data of {}", network.path),

@@ -66,7 +66,7 @@ std::vector<RolloutMember> rollout_members(const StoredLevels& levels, const Lev
                                            const std::string& samples, const std::string& starts,
                                            std::int64_t steps) {
   const std::string& path = levels.store().path();
-  const std::int64_t forced = layout.has_forcings() ? (steps - 1) * layout.ahead : 0;
+  const std::int64_t forced = layout.has_stored_forcings() ? (steps - 1) * layout.ahead : 0;
   std::vector<RolloutMember> members;
   for (const std::int64_t sample :
        numbers_of(samples, levels.trajectories(), "--sample", fmt::format("samples in {}", path))) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,11 +66,23 @@ enum class FileCoordinates { same, ignore };
 /// ignore: times are neither read nor compared.
 enum class TimeGaps { error, split, ignore };
 
+/// Channels of the inputs that are computed from coordinates: of the times of levels, and of the axes of the
+/// grid in degrees_north and degrees_east.
+enum class Encoding { day_of_year, hour, latitude, longitude };
+[[nodiscard]] constexpr bool is_of_time(Encoding encoding) {
+  return encoding == Encoding::day_of_year || encoding == Encoding::hour;
+}
+[[nodiscard]] constexpr const char* name_of(Encoding encoding) {
+  constexpr const char* names[] = {"day_of_year", "hour", "latitude", "longitude"};
+  return names[static_cast<std::size_t>(encoding)];
+}
+
 /// [data.arrays]: which arrays of a file are inputs and targets, and what a sample is.
 struct ArrayOptions {
   std::vector<std::string> inputs;          // paths of arrays in the files: "/u"; empty: no [data.arrays]
   std::vector<std::string> targets;         // likewise; empty: inputs alone
   std::vector<std::string> constants = {};  // arrays without the axis time: joined to every sample
+  std::vector<Encoding> encodings = {};     // joined to every level, those of places to every sample
   /// Of every array that `axes_of` does not name. Constants lack its axes "sample" and "time".
   std::vector<std::string> axes = {};
   std::vector<ArrayAxes> axes_of = {};         // of arrays with other axes

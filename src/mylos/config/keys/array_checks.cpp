@@ -97,6 +97,23 @@ class ArrayChecks : DeckMistakes {
          "'data.arrays.points_are_samples'");
   }
 
+  void encodings() const {
+    for (const Encoding encoding : arrays_.encodings) {
+      const std::string has = fmt::format("'data.arrays.encodings' has \"{}\"", name_of(encoding));
+      const std::vector<std::string> axes = arrays_.axes_for(arrays_.inputs.front());
+      if (is_of_time(encoding) ? !is_among(axes, time_axis) : grid_axes(axes).empty()) {
+        fail(errors::keys_conflict, {"data.arrays.encodings", axes_key},
+             fmt::format("{}, but \"{}\" has no {}", has, printable(arrays_.inputs.front()),
+                         is_of_time(encoding) ? "axis \"time\"" : "axis of a grid"));
+      }
+      if (is_of_time(encoding) || arrays_.coordinates == FileCoordinates::same) continue;
+      fail(errors::keys_conflict, {"data.arrays.encodings", "data.arrays.coordinates"},
+           has +
+               ", which is computed from coordinates that 'data.arrays.coordinates' = \"ignore\" does not "
+               "compare");
+    }
+  }
+
   void masks() const {
     if (arrays_.mask.empty() && arrays_.masks.empty()) return;
     for (const NamedMask& each : arrays_.masks) {
@@ -227,6 +244,7 @@ void check_arrays(const Options& options, const GivenPlaces& given, const std::s
   checks.slices();
   checks.differences();
   checks.coordinates();
+  checks.encodings();
   checks.masks();
   checks.weights();
 }

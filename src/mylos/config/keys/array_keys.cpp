@@ -223,13 +223,20 @@ ValueType<std::vector<std::string>> arrays_type() {
       {.text = "list of paths of arrays in the files", .min = 1, .max = max_arrays, .distinct = true}));
 }
 
+ValueType<std::vector<Encoding>> encodings_type() {
+  Words<Encoding> words;
+  for (const Encoding one : {Encoding::day_of_year, Encoding::hour, Encoding::latitude, Encoding::longitude})
+    words.emplace_back(name_of(one), one);
+  const std::string text = fmt::format("list of {}", word_type(words).text);
+  return or_none(list_type(word_type(std::move(words)), {.text = text, .min = 1, .distinct = true}));
+}
+
 }  // namespace
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
   static const std::vector<std::string> all{
-      "inputs",      "targets", "axes",  "constants",   "history",
-      "ahead",       "every",   "slice", "targets_are", "points_are_samples",
-      "coordinates", "gaps",    "mask"};
+      "inputs", "targets", "axes",        "constants",          "encodings",   "history", "ahead",
+      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps",    "mask"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -256,6 +263,15 @@ void add_array_keys(Schema& schema) {
   keys.add("constants", &ArrayOptions::constants, arrays_type(),
            "Arrays without the axes \"sample\" and \"time\", such as masks and coordinates, whose channels "
            "are joined to every sample, after the inputs.");
+  keys.add(
+      "encodings", &ArrayOptions::encodings, encodings_type(),
+      "Inputs that are computed from the coordinates in the files (CF conventions). \"day_of_year\": sine "
+      "and cosine of the fraction of the year that has passed, and \"hour\": of the day (UTC), at each "
+      "level of the inputs, in rollouts of every step; \"latitude\": its sine, and \"longitude\": sine "
+      "and cosine, of each point, after the constants. Statistics take them as numbers of mean 0 and "
+      "deviation 1, which "
+      "data.normalize leaves as they are. Files "
+      "without such coordinates are refused.");
   keys.integer("history", &ArrayOptions::history, {1, max_history}, "levels",
                "Levels in time that the inputs have, the newest last.");
   keys.integer("ahead", &ArrayOptions::ahead, {0, max_count}, "levels",
@@ -296,8 +312,8 @@ void add_array_keys(Schema& schema) {
       "`constants` may have the mask, for a network that is to read it."));
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
-  keys.only_with({"targets", "axes", "constants", "history", "ahead", "every", "slice", "targets_are",
-                  "points_are_samples", "coordinates", "gaps", "mask"},
+  keys.only_with({"targets", "axes", "constants", "encodings", "history", "ahead", "every", "slice",
+                  "targets_are", "points_are_samples", "coordinates", "gaps", "mask"},
                  with_given("data.arrays.inputs"));
   keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
   keys.only_with({"targets_are"}, with_given("data.arrays.targets"));

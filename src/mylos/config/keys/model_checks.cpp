@@ -203,7 +203,8 @@ class ModelChecks : DeckMistakes {
                name));
     }
     const bool is_in_order = data.arrays.targets == data.arrays.inputs &&
-                             (data.arrays.history == 1 || (keeps && conserve->channels.empty()));
+                             (data.arrays.history == 1 || (keeps && conserve->channels.empty())) &&
+                             data.arrays.encodings.empty();
     const bool pairs_by_number = keeps && conserve->from_channels.empty() && layer.skip_from == "input";
     if (pairs_by_number && !data.arrays.inputs.empty() && !is_in_order) {
       fail(errors::keys_conflict, {key, "data.arrays.targets"},

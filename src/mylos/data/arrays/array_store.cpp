@@ -36,7 +36,7 @@ LevelStep ArrayStore::level_step() const {
 SampleMask ArrayStore::mask() const {
   const auto of = [&](const State::Channels& channels) {
     return mask_of_channels(state_->cache->masks(), channels.sources, state_->layout.rollout.points,
-                            channels.order);
+                            channels.count(), channels.order);
   };
   return {of(state_->inputs), of(state_->targets)};
 }
@@ -102,7 +102,7 @@ std::string ArrayStore::identity() const {
 std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
   return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes() +
-         state.coordinates.memory_bytes();
+         state.coordinates.memory_bytes() + state.encoder.memory_bytes();
 }
 
 std::int64_t ArrayStore::block_samples() const {
@@ -162,6 +162,13 @@ std::vector<std::uint8_t> ArrayStore::mask_of(const std::string& array) const {
     return number ? state.cache->masks()[*number].counts
                   : mask_in(file, opened, state.options, state.files.grid()).counts;
   });
+}
+
+void ArrayStore::encode_level(std::int64_t file, std::int64_t level, double step_ms, float* inputs) const {
+  const State& state = *state_;
+  const std::int64_t points = state.layout.rollout.points;
+  state.encoder.write(times(file), level, step_ms, 0, points, state.inputs.count(), inputs);
+  put_channels_in_order(state.inputs.order, points, inputs);
 }
 
 const LevelTimes& ArrayStore::times(std::int64_t file) const {

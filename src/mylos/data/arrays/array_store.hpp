@@ -100,6 +100,10 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] std::vector<std::uint8_t> mask_of(const std::string& array) const;
   /// Returns the times of the levels of a file, as they are used; none if it states no CF times.
   [[nodiscard]] const LevelTimes& times(std::int64_t file) const;
+  /// Writes the encoded channels of the inputs [points, channels] of a window of one level, which may lie
+  /// beyond the last one of the file (see LevelTimes::at()). Others are left as they are, but for their
+  /// order.
+  void encode_level(std::int64_t file, std::int64_t level, double step_ms, float* inputs) const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units. The array
   /// may be another one of the file, as above.
   [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;

@@ -18,6 +18,7 @@ ArrayStore::State::State(std::vector<std::string> paths, const ArrayOptions& giv
       layout(sample_layout(options, steps, files.open(0).arrays)),
       windows(layout.span, layout.every) {
   std::vector<ArrayMask> masks = open_all();
+  encoder = Encoder(layout.encoded, coordinates.axes, layout.grid, files.paths().front());
   points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
   shape = shape_of_samples(layout, windows.windows(), points_in_window, name);
   if (!options.points_are_samples && !layout.grid.empty()) {
@@ -35,23 +36,29 @@ ArrayStore::State::State(std::vector<std::string> paths, const ArrayOptions& giv
   cache.emplace(files, std::move(plans), std::move(masks));
 }
 
+void ArrayStore::State::read_points(const Channels& of, const WindowIndex::Position& window,
+                                    std::int64_t first, std::int64_t count, float* to) {
+  constexpr double no_step = 0;  // levels of windows are those of files
+  copy_points(*cache, of.sources, layout, window, first, count, of.count(), to);
+  if (&of == &inputs)
+    encoder.write(coordinates.times[static_cast<std::size_t>(window.file)], window.level, no_step, first,
+                  count, of.count(), to);
+  put_channels_in_order(of.order, count, to);
+}
+
 void ArrayStore::State::read(const Channels& of, std::int64_t first, std::int64_t count, float* to) {
   const std::lock_guard lock(mutex);
   const std::int64_t channels = of.count();
   if (!options.points_are_samples) {
     const std::int64_t points = layout.rollout.points;
-    for (std::int64_t i = 0; i < count; ++i, to += points * channels) {
-      copy_points(*cache, of.sources, layout, windows.position_of(first + i), 0, points, channels, to);
-      put_channels_in_order(of.order, points, to);
-    }
+    for (std::int64_t i = 0; i < count; ++i, to += points * channels)
+      read_points(of, windows.position_of(first + i), 0, points, to);
     return;
   }
   while (count > 0) {
     const std::int64_t point = first % points_in_window;
     const std::int64_t points = std::min(count, points_in_window - point);
-    copy_points(*cache, of.sources, layout, windows.position_of(first / points_in_window), point, points,
-                channels, to);
-    put_channels_in_order(of.order, points, to);
+    read_points(of, windows.position_of(first / points_in_window), point, points, to);
     first += points;
     count -= points;
     to += points * channels;
@@ -67,6 +74,10 @@ std::string ArrayStore::State::location_of(const Channels& of, std::int64_t samp
   const auto source = std::ranges::find_if(of.sources, [&](const ChannelSource& each) {
     return channel >= each.first && channel < each.first + each.count;
   });
+  if (source == of.sources.end()) {
+    const std::string& path = files.paths()[static_cast<std::size_t>(window.file)];
+    return fmt::format("{}: {}", path, layout.input_names[static_cast<std::size_t>(channel)]);
+  }
   const OpenArray& array = files.open(window.file).arrays[source->array];
   const bool constant = layout.is_constant(source->array);
   return array.location(constant ? 0 : window.trajectory, constant ? 0 : window.level + source->level,
@@ -87,7 +98,7 @@ ColumnStatistics ArrayStore::State::statistics(const Channels& of, Split part) {
   const std::int64_t first = part.first / points_in_window;
   const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
   const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
-  return statistics_of(sums, of.sources, of.order);
+  return statistics_of(sums, of.sources, of.count(), of.order);
 }
 
 std::vector<ArrayMask> ArrayStore::State::open_all() {
@@ -105,6 +116,10 @@ std::vector<ArrayMask> ArrayStore::State::open_all() {
                                    files.grid());
     }
     const std::vector<LevelRun> runs = coordinates.add(files, file, path, options);
+    require_times(options.encodings, coordinates.times.back(), path);
+    if (layout.rollout.encoded > 0)
+      digest.update(coordinates.times.back().instants.data(),
+                    coordinates.times.back().instants.size() * sizeof(Instant));
     for (std::size_t j = 0; j < file.arrays.size(); ++j)
       if (!file.arrays[j].is_exact_in_float())
         layout.exact_in_float[j] = false;  // each may be packed its own way
@@ -114,6 +129,10 @@ std::vector<ArrayMask> ArrayStore::State::open_all() {
     add_metadata(digest, path, file.arrays);
     const std::string stamp = fmt::format("{} {}\n", files.stamp(i).bytes, files.stamp(i).changed_ns);
     stamps.update(stamp.data(), stamp.size());
+  }
+  if (encodes_places(options)) {
+    const std::string places = text_of_axes(coordinates.axes);
+    digest.update(places.data(), places.size());
   }
   for (const ArrayMask& each : masks) digest.update(each.counts.data(), each.counts.size());
   metadata = digest.digest();

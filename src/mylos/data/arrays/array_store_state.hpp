@@ -51,6 +51,9 @@ class ArrayStore::State {
     [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(names.size()); }
   };
 
+  /// Writes the channels of points [first, first + count) of a window. The caller holds the lock.
+  void read_points(const Channels& of, const WindowIndex::Position& window, std::int64_t first,
+                   std::int64_t count, float* to);
   /// Writes the channels of samples [first, first + count).
   void read(const Channels& of, std::int64_t first, std::int64_t count, float* to);
   /// Returns where the number lies: file, array and stored indices.
@@ -75,6 +78,7 @@ class ArrayStore::State {
   DatasetShape shape;
   std::vector<std::int64_t> grid;
   StoredCoordinates coordinates;
+  Encoder encoder;  // of channels of the inputs
   Channels inputs{layout.inputs, layout.input_names};
   Channels targets{layout.targets, layout.target_names};
   std::int64_t points_in_window = 1;  // samples of a window

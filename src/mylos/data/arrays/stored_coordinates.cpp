@@ -12,6 +12,7 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/arrays/coordinates.hpp"
+#include "mylos/data/arrays/encodings/encoder.hpp"
 
 namespace mylos {
 namespace {
@@ -71,7 +72,8 @@ std::vector<LevelRun> runs_of(const AxisCoordinates& time, std::int64_t levels, 
 
 std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenArrayFile& file,
                                              const std::string& path, const ArrayOptions& options) {
-  if (options.coordinates == FileCoordinates::same && !options.points_are_samples) {
+  const bool are_compared = options.coordinates == FileCoordinates::same && !options.points_are_samples;
+  if (are_compared || encodes_places(options)) {
     const GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
     axes.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -83,11 +85,12 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
   }
   const std::int64_t levels = file.arrays.front().extents().levels;
   const AxisCoordinates time = time_axis_of(file.file, file.arrays.front());
-  times.push_back(level_times(time, options.gaps != TimeGaps::ignore, path));
+  const bool encodes_times = std::ranges::any_of(options.encodings, is_of_time);
+  times.push_back(level_times(time, options.gaps != TimeGaps::ignore || encodes_times, path));
   if (options.gaps == TimeGaps::ignore) return {{0, levels}};
   const std::optional<LevelStep> usual = usual_step(time);
-  const std::vector<LevelRun> runs = usual ? runs_of(time, levels, *usual, options.gaps, path)
-                                           : std::vector<LevelRun>{{0, levels}};
+  const std::vector<LevelRun> runs =
+      usual ? runs_of(time, levels, *usual, options.gaps, path) : std::vector<LevelRun>{{0, levels}};
   LevelStep own = usual.value_or(LevelStep{});
   own.calendar = comparable_calendar(times.back());
   require_same_step(level_step, step_from, own, path);

@@ -33,6 +33,13 @@ bool is_one_of(std::string_view units, const auto& spellings) {
   return std::find(std::begin(spellings), std::end(spellings), units) != std::end(spellings);
 }
 
+/// Returns the axis that has coordinates in these units.
+std::optional<std::size_t> axis_in(const GridAxes& axes, const auto& spellings) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (is_one_of(axes[i].units, spellings) && !axes[i].values.empty()) return i;
+  return std::nullopt;
+}
+
 bool is_longitude(const GridAxis& axis) {
   return is_one_of(axis.units, degrees_east);
 }
@@ -150,9 +157,11 @@ void require_same_directions(const GridAxes& expected, const std::string& source
 }
 
 std::optional<std::size_t> latitude_axis(const GridAxes& axes) {
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (is_one_of(axes[i].units, degrees_north) && !axes[i].values.empty()) return i;
-  return std::nullopt;
+  return axis_in(axes, degrees_north);
+}
+
+std::optional<std::size_t> longitude_axis(const GridAxes& axes) {
+  return axis_in(axes, degrees_east);
 }
 
 std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes, const std::string& path) {

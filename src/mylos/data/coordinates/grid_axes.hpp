@@ -34,6 +34,8 @@ void require_same_directions(const GridAxes& expected, const std::string& source
 
 /// Returns the axis of the grid whose coordinates are latitudes (degrees_north); nothing if there is none.
 [[nodiscard]] std::optional<std::size_t> latitude_axis(const GridAxes& axes);
+/// Returns likewise that of longitudes (degrees_east).
+[[nodiscard]] std::optional<std::size_t> longitude_axis(const GridAxes& axes);
 
 /// Returns a line for the user about axes whose coordinates are known of the training alone; "" if there are
 /// none.

@@ -17,6 +17,7 @@ struct LevelLayout {
   std::int64_t history = 1;
   std::int64_t ahead = 1;
   std::int64_t channels = 0;                  // of a level
+  std::int64_t encoded = 0;                   // of these, the last ones: computed from the time of the level
   std::int64_t constants = 0;                 // of a point
   std::vector<std::int64_t> state;            // the channel of a level that each output sets; -1: none
   std::vector<std::uint8_t> state_mask = {};  // [points, state] 0 of numbers that stay 0; empty: none
@@ -35,6 +36,11 @@ struct LevelLayout {
   /// Returns whether levels have channels that no output sets.
   [[nodiscard]] bool has_forcings() const {
     return std::ranges::count_if(state, [](std::int64_t channel) { return channel >= 0; }) < channels;
+  }
+  /// Returns whether files have some of these: levels beyond the last one of a file have the others too.
+  [[nodiscard]] bool has_stored_forcings() const {
+    return std::ranges::count_if(state, [](std::int64_t channel) { return channel >= 0; }) + encoded <
+           channels;
   }
   /// The numbers of a level as it is read, constants included.
   [[nodiscard]] std::int64_t level_values() const { return points() * (channels + constants); }

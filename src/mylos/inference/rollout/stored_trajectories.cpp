@@ -16,12 +16,14 @@ std::int64_t channels_of(const ArrayStore& levels, const std::string& array) {
   return 1;
 }
 
-/// Returns the options by which each level of these inputs and constants is a sample.
-ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
-                           std::vector<std::string> constants) {
+/// Returns the options by which each level is a sample.
+ArrayOptions level_options(const ArrayOptions& of, LevelsOf levels) {
   ArrayOptions options = of;
-  options.inputs = std::move(inputs);
-  options.constants = std::move(constants);
+  if (levels == LevelsOf::targets) {
+    options.inputs = of.targets;
+    options.constants.clear();
+    options.encodings.clear();
+  }
   options.targets.clear();
   options.history = options.ahead = options.every = 1;
   options.targets_are = TargetsAre::state;
@@ -53,10 +55,9 @@ std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std:
   return low;
 }
 
-StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOptions& of,
-                           std::vector<std::string> arrays, std::vector<std::string> constants)
-    : store_(open_array_store(names, level_options(of, std::move(arrays), std::move(constants)), 1,
-                              GroundTruth::optional, grid_axes_of(of))) {
+StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOptions& options, LevelsOf of)
+    : store_(open_array_store(names, level_options(options, of), 1, GroundTruth::optional,
+                              grid_axes_of(options))) {
   for (std::size_t file = 0; file < store_->files().size(); ++file) {
     const Split samples = store_->samples_of(static_cast<std::int64_t>(file));
     const std::int64_t end = samples.first + samples.count;
@@ -74,6 +75,23 @@ std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
 
 void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
   store_->read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
+}
+
+const LevelTimes& StoredLevels::times(std::int64_t trajectory) const {
+  return store_->times(store_->location_of(all_[static_cast<std::size_t>(trajectory)].first).file);
+}
+
+void StoredLevels::encode(std::int64_t trajectory, std::int64_t level, const LevelStep& step,
+                          std::span<float> values) const {
+  const std::int64_t file = store_->location_of(all_[static_cast<std::size_t>(trajectory)].first).file;
+  const double step_ms = step.length * milliseconds_of_unit(step.unit);
+  if (levels(trajectory) == 1 && level > 0 && step_ms == 0) {
+    fail_input(errors::too_little_data,
+               "{}: has one level, and neither it nor the training says how far apart levels are, by which "
+               "data.arrays.encodings would be computed of later times; give a file of two levels",
+               store_->path());
+  }
+  store_->encode_level(file, level, step_ms, values.data());
 }
 
 bool StoredLevels::follow(std::int64_t trajectory, std::int64_t first, std::int64_t count) const {
@@ -113,6 +131,7 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
   layout.history = options.history;
   layout.ahead = options.ahead;
   layout.constants = levels.rollout().constants;
+  layout.encoded = levels.rollout().encoded;
   layout.adds_newest = options.targets_are == TargetsAre::difference;
   layout.points_are_samples = options.points_are_samples;
   std::vector<std::int64_t> first;  // channel of each input
@@ -120,6 +139,7 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
     first.push_back(layout.channels);
     layout.channels += channels_of(levels, input);
   }
+  layout.channels += layout.encoded;
   std::vector<std::vector<std::uint8_t>> masks;  // of each target
   std::vector<std::int64_t> widths;
   for (const std::string& target : options.targets) {
@@ -159,15 +179,19 @@ std::vector<RolloutMember> consecutive_members(const StoredLevels& levels, const
 StoredTrajectories::StoredTrajectories(const ArrayOptions& options,
                                        std::shared_ptr<const StoredLevels> starts,
                                        std::shared_ptr<const StoredLevels> truth,
-                                       std::vector<RolloutMember> members)
+                                       std::vector<RolloutMember> members, LevelStep step)
     : starts_(std::move(starts)),
       truth_(std::move(truth)),
       members_(std::move(members)),
+      step_(std::move(step)),
       layout_(level_layout(options, starts_->store())) {}
 
 void StoredTrajectories::read_level(std::int64_t member, std::int64_t level, std::span<float> values) const {
   const RolloutMember& one = this->member(member);
-  starts_->read(one.trajectory, one.first_level + layout_.history - 1 + level, values);
+  const std::int64_t of_file = one.first_level + layout_.history - 1 + level;
+  if (level > 0 && !layout_.has_stored_forcings())
+    return starts_->encode(one.trajectory, of_file, step_, values);
+  starts_->read(one.trajectory, of_file, values);
 }
 
 bool StoredTrajectories::has_truth(std::int64_t member, std::int64_t step) const {

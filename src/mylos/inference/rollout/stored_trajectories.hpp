@@ -26,18 +26,26 @@ struct RolloutMember {
   friend bool operator==(const RolloutMember&, const RolloutMember&) = default;
 };
 
+/// What levels have of the options of a run: inputs, encodings and constants, or the targets alone.
+enum class LevelsOf { inputs, targets };
+
 /// The trajectories of a store of levels.
 class StoredLevels {
  public:
-  /// Opens the files as open_array_store() does: each level of `arrays` and `constants` is a sample. Their
-  /// axes, slices and fill, and the order of points, are those of `of`, the options of a run.
-  StoredLevels(const std::vector<std::string>& names, const ArrayOptions& of, std::vector<std::string> arrays,
-               std::vector<std::string> constants);
+  /// Opens the files as open_array_store() does: each level is a sample. Axes, slices and fill, and the order
+  /// of points, are those of the options.
+  StoredLevels(const std::vector<std::string>& names, const ArrayOptions& options, LevelsOf of);
 
   [[nodiscard]] const ArrayStore& store() const { return *store_; }
   [[nodiscard]] std::int64_t trajectories() const { return static_cast<std::int64_t>(all_.size()); }
   [[nodiscard]] std::int64_t levels(std::int64_t trajectory) const;
   void read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const;
+  /// Writes the encoded channels of a level, which may lie beyond the last one: by the distance of the last
+  /// two, or `step` if there is one level. Throws Error (too_little_data) if that is not known.
+  void encode(std::int64_t trajectory, std::int64_t level, const LevelStep& step,
+              std::span<float> values) const;
+  /// Returns the times of the levels of a trajectory.
+  [[nodiscard]] const LevelTimes& times(std::int64_t trajectory) const;
   /// Returns whether levels [first, first + count), as far as there are, follow each other in time; true
   /// where times are ignored.
   [[nodiscard]] bool follow(std::int64_t trajectory, std::int64_t first, std::int64_t count) const;
@@ -55,10 +63,11 @@ class StoredLevels {
 
 class StoredTrajectories final : public Trajectories {
  public:
-  /// `options`: those of the run. `starts` has all inputs and constants, `truth` the targets alone, or is
-  /// null. Throws Error (bad_input) where no target is an input.
+  /// `options`: those of the run. `truth` may be null. `step`: of the levels of the training. Throws Error
+  /// (bad_input) where no target is an input.
   StoredTrajectories(const ArrayOptions& options, std::shared_ptr<const StoredLevels> starts,
-                     std::shared_ptr<const StoredLevels> truth, std::vector<RolloutMember> members);
+                     std::shared_ptr<const StoredLevels> truth, std::vector<RolloutMember> members,
+                     LevelStep step = {});
 
   [[nodiscard]] const LevelLayout& layout() const override { return layout_; }
   [[nodiscard]] std::int64_t members() const override { return static_cast<std::int64_t>(members_.size()); }
@@ -74,6 +83,7 @@ class StoredTrajectories final : public Trajectories {
   std::shared_ptr<const StoredLevels> starts_;
   std::shared_ptr<const StoredLevels> truth_;
   std::vector<RolloutMember> members_;
+  LevelStep step_;
   LevelLayout layout_;
 };
 

@@ -12,12 +12,12 @@ namespace mylos {
 
 RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.run.rollout_steps) {
   const ArrayOptions& arrays = options.data.arrays;
-  const auto open = [&](const std::vector<std::string>& inputs, const std::vector<std::string>& constants) {
-    auto levels = std::make_shared<const StoredLevels>(options.data.test.names, arrays, inputs, constants);
+  const auto open = [&](LevelsOf of) {
+    auto levels = std::make_shared<const StoredLevels>(options.data.test.names, arrays, of);
     reading_bytes_ += levels->store().reading_bytes();
     return levels;
   };
-  starts_ = open(arrays.inputs, arrays.constants);
+  starts_ = open(LevelsOf::inputs);
   const LevelLayout layout = level_layout(arrays, starts_->store());
   std::vector<RolloutMember> members = consecutive_members(*starts_, layout, steps_);
   if (members.empty()) {
@@ -25,7 +25,7 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
                "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
                path(), layout.history + steps_ * layout.ahead, steps_, steps_);
   }
-  trajectories_.emplace(arrays, starts_, open(arrays.targets, {}), std::move(members));
+  trajectories_.emplace(arrays, starts_, open(LevelsOf::targets), std::move(members));
 }
 
 RolloutRequest RolloutEvaluation::request(std::int64_t samples) const {

@@ -31,6 +31,7 @@ struct RolloutLayout {
   std::vector<std::int64_t> state = {};
   /// The other channels of a level, ascending: they are read for every step.
   std::vector<std::int64_t> forcing = {};
+  std::int64_t encoded = 0;  // forcings that are computed from the time of a level: the last ones
 
   [[nodiscard]] std::int64_t target_channels() const { return static_cast<std::int64_t>(state.size()); }
   [[nodiscard]] std::int64_t forcing_channels() const { return static_cast<std::int64_t>(forcing.size()); }

@@ -24,7 +24,9 @@ class LayoutMaker {
   LayoutMaker(const ArrayOptions& options, std::int64_t steps, SampleLayout& layout)
       : options_(options),
         layout_(layout),
-        has_time_(is_listed(options.axes_for(options.inputs.front()), std::string(time_axis))) {
+        has_time_(is_listed(options.axes_for(options.inputs.front()), std::string(time_axis))),
+        of_time_(encoded_channels(options.encodings, true)),
+        of_places_(encoded_channels(options.encodings, false)) {
     layout.rollout.steps = steps;
     layout.rollout.history = options.history;
     layout.rollout.ahead = has_time_ ? options.ahead : 0;
@@ -34,6 +36,11 @@ class LayoutMaker {
 
   void require_time_for_windows() const {
     if (has_time_) return;
+    if (!of_time_.empty()) {
+      fail_input(errors::keys_conflict,
+                 "data.arrays.encodings: {} has no axis \"time\", of which \"{}\" is computed",
+                 options_.inputs.front(), name_of(of_time_.front().of));
+    }
     if (options_.history > 1 || options_.targets_are == TargetsAre::difference || layout_.rollout.steps > 1) {
       fail_input(errors::keys_conflict,
                  "data.arrays: {} has no axis \"time\", which history above 1, targets_are = \"difference\" "
@@ -66,16 +73,20 @@ class LayoutMaker {
       const std::string when = options_.history == 1 ? "" : age == 0 ? "(t)" : fmt::format("(t-{})", age);
       for (const std::string& name : options_.inputs)
         add({.array = number_of(name), .level = level}, when, layout_.inputs, layout_.input_names);
+      add_encoded(of_time_, level, when);
     }
     for (const std::string& name : options_.constants)
       add({.array = number_of(name)}, "", layout_.inputs, layout_.input_names);
+    add_encoded(of_places_, 0, "");
     for (std::int64_t step = 1; step < rollout.steps; ++step) {
+      const std::int64_t later = step * rollout.ahead;
+      const std::int64_t level = options_.history - 1 + later;
+      const std::string when = fmt::format("(t+{})", later);
       for (const std::string& name : options_.inputs) {
         if (is_listed(options_.targets, name)) continue;
-        const std::int64_t later = step * rollout.ahead;
-        add({.array = number_of(name), .level = options_.history - 1 + later}, fmt::format("(t+{})", later),
-            layout_.inputs, layout_.input_names);
+        add({.array = number_of(name), .level = level}, when, layout_.inputs, layout_.input_names);
       }
+      add_encoded(of_time_, level, when);
     }
   }
 
@@ -102,7 +113,10 @@ class LayoutMaker {
       for (std::int64_t i = 0; i < channels_of(array); ++i, ++channel)
         if (!is_listed(options_.targets, name)) rollout.forcing.push_back(channel);
     }
+    rollout.encoded = std::ssize(of_time_);
+    for (std::int64_t i = 0; i < rollout.encoded; ++i) rollout.forcing.push_back(channel++);
     rollout.level_channels = channel;
+    rollout.constants = std::ssize(of_places_);
     for (const std::string& name : options_.constants) rollout.constants += channels_of(number_of(name));
     for (const std::string& name : options_.targets) {
       const std::size_t array = number_of(name);
@@ -120,6 +134,13 @@ class LayoutMaker {
   }
   [[nodiscard]] std::int64_t channels_of(std::size_t array) const { return layout_.extents[array].channels; }
 
+  void add_encoded(const std::vector<EncodedChannel>& channels, std::int64_t level, const std::string& when) {
+    for (const EncodedChannel& channel : channels) {
+      layout_.encoded.push_back({channel, level, std::ssize(layout_.input_names)});
+      layout_.input_names.push_back(name_of(channel) + when);
+    }
+  }
+
   void add(ChannelSource source, const std::string& when, std::vector<ChannelSource>& sources,
            std::vector<std::string>& names) {
     source.first = static_cast<std::int64_t>(names.size());
@@ -134,6 +155,8 @@ class LayoutMaker {
   const ArrayOptions& options_;
   SampleLayout& layout_;
   bool has_time_;
+  std::vector<EncodedChannel> of_time_;
+  std::vector<EncodedChannel> of_places_;
 };
 
 /// Returns whether an array has all axes of the grid, or repeats its values along those that it lacks.
@@ -221,6 +244,7 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
   for (const auto* sources : {&layout.inputs, &layout.targets}) {
     for (const ChannelSource& source : *sources) layout.span = std::max(layout.span, source.level + 1);
   }
+  for (const EncodedSource& source : layout.encoded) layout.span = std::max(layout.span, source.level + 1);
   return layout;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/data/array_options.hpp"
+#include "mylos/data/arrays/encodings/encoder.hpp"
 #include "mylos/data/arrays/files/open_array.hpp"
 #include "mylos/data/arrays/layout/rollout_layout.hpp"
 #include "mylos/data/files/dataset_format.hpp"
@@ -38,6 +39,7 @@ struct SampleLayout {
   RolloutLayout rollout = {};
   std::vector<ChannelSource> inputs = {};
   std::vector<ChannelSource> targets = {};
+  std::vector<EncodedSource> encoded = {};    // channels of the inputs that come from no array
   std::vector<std::string> input_names = {};  // of channels
   std::vector<std::string> target_names = {};
 

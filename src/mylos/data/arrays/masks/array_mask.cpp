@@ -166,10 +166,9 @@ void require_same_arrays_of_masks(const std::vector<ArrayMask>& masks, const std
 
 std::vector<std::uint8_t> mask_of_channels(const std::vector<ArrayMask>& masks,
                                            const std::vector<ChannelSource>& sources, std::int64_t points,
-                                           const ColumnOrder& order) {
+                                           std::int64_t channels, const ColumnOrder& order) {
   const auto is_masked = [&](const ChannelSource& source) { return !masks[source.array].empty(); };
   if (std::ranges::none_of(sources, is_masked)) return {};
-  const std::int64_t channels = sources.back().first + sources.back().count;
   std::vector<std::uint8_t> stored(static_cast<std::size_t>(points * channels), 1);
   for (const ChannelSource& source : sources) {
     const std::vector<std::uint8_t>& counts = masks[source.array].counts;

@@ -37,7 +37,8 @@ void require_same_arrays_of_masks(const std::vector<ArrayMask>& masks, const std
 /// for those that stand for nothing; empty if all count.
 [[nodiscard]] std::vector<std::uint8_t> mask_of_channels(const std::vector<ArrayMask>& masks,
                                                          const std::vector<ChannelSource>& sources,
-                                                         std::int64_t points, const ColumnOrder& order);
+                                                         std::int64_t points, std::int64_t channels,
+                                                         const ColumnOrder& order);
 
 /// Returns summaries of the masks of `arrays`, of those that have one.
 [[nodiscard]] std::vector<MaskSummary> summaries_of(const std::vector<ArrayMask>& masks,

@@ -325,11 +325,12 @@ ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t f
 }
 
 ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
-                               const ColumnOrder& order) {
-  std::vector<ChannelSums::Channel> channels;
+                               std::int64_t count, const ColumnOrder& order) {
+  constexpr ChannelSums::Channel encoded{.count = 1, .mean = 0, .squares = 1, .minimum = -1, .maximum = 1};
+  std::vector<ChannelSums::Channel> channels(static_cast<std::size_t>(count), encoded);
   for (const ChannelSource& source : sources) {
     const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
-    channels.insert(channels.end(), of.channels().begin(), of.channels().end());
+    std::ranges::copy(of.channels(), channels.begin() + source.first);
   }
   ColumnStatistics result;
   for (std::size_t i = 0; i < channels.size(); ++i) {
