@@ -123,6 +123,8 @@ ExitCode predict_members(const PredictArguments& arguments);
 
 /// What --climatology says of the mean of the training files.
 inline constexpr const char* training_climatology = "training";
+/// The same by day of the year.
+inline constexpr const char* training_day_climatology = "training-day";
 
 struct RolloutArguments {
   NamedCheckpoint run;
@@ -131,7 +133,7 @@ struct RolloutArguments {
   std::string start;              // file of arrays
   std::string output;             // file of the levels; tables have its name with other endings
   std::string truth;              // file of arrays; "" = none
-  std::string climatology;        // file of arrays, or training_climatology; "" = none
+  std::string climatology;        // file of arrays, or one of these two words; "" = none
   double perturb = 0;             // standard deviation of the noise of starts, in normalised units
   std::int64_t members = 1;       // that each network predicts, from starts with noise
   std::int64_t seed = -1;         // of the noise; -1: the run's

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "commands/output_name.hpp"
 #include "commands/replaced_file.hpp"
+#include "commands/rollout_climatology.hpp"
 #include "commands/rollout_levels.hpp"
 #include "commands/rollout_networks.hpp"
 #include "launch/standard_output.hpp"
@@ -125,8 +126,13 @@ ExitCode rollout_command(const RolloutArguments& given) {
     rows = networks.rows();
     for (const auto& one : rows) each.push_back(one.get());
   });
-  const std::vector<float> climatology = read_climatology(ranks, network, data, arguments);
-  request.climatology = climatology;
+  std::optional<RolloutClimatology> climatology;
+  if (!arguments.climatology.empty()) {
+    climatology.emplace(ranks, network, data, arguments);
+    request.climatology = [&](std::int64_t member, std::int64_t step) {
+      return climatology->at(member, step);
+    };
+  }
   run_on_all(ranks, [&] {
     if (is_first) levels.emplace(arguments, network, data, request.forecasts(), request.weights);
   });
@@ -141,7 +147,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
   ScoreAxes axes;
   run_on_all(ranks, [&] {
     if (!is_first || !has_truth) return;
-    axes = score_axes(network, data, arguments);
+    axes = score_axes(network.options.data.arrays, data.truth->store(), arguments.steps);
     write_score_file(paths.scores, result.scores, axes, network.path);
   });
   run_on_first(ranks, [&] {

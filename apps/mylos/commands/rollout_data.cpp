@@ -7,11 +7,7 @@
 #include <utility>
 
 #include "commands/rollout_members.hpp"
-#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/comm/ranks/large_broadcast.hpp"
-#include "mylos/data/arrays/files/file_pattern.hpp"
 
 namespace mylos::app {
 namespace {
@@ -28,7 +24,19 @@ void require_fits(const StoredNetwork& network, const LevelLayout& layout, const
              chain.outputs());
 }
 
-/// Returns the options of whole trajectories.
+/// Returns the masks of the arrays of a file, those of diagnostics too.
+std::vector<MaskSummary> masks_of(const ArrayStore& store, const ArrayOptions& options) {
+  std::vector<MaskSummary> masks = store.masks();
+  for (const std::string& target : options.targets) {
+    if (std::ranges::find(options.inputs, target) != options.inputs.end()) continue;
+    if (const std::vector<std::uint8_t> mask = store.mask_of(target); !mask.empty())
+      masks.push_back(summary_of(target, mask));
+  }
+  return masks;
+}
+
+}  // namespace
+
 ArrayOptions trajectory_options(const StoredNetwork& network) {
   ArrayOptions options = network.options.data.arrays;
   options.slice = slices_of_trajectories(options.slice);
@@ -36,8 +44,6 @@ ArrayOptions trajectory_options(const StoredNetwork& network) {
   return options;
 }
 
-/// Throws unless the fields of `other`, of the targets alone, are those of states and lie where the starts
-/// do.
 void require_same_fields(const StoredLevels& starts, const std::string& start, const StoredLevels& other,
                          const std::string& path, const ArrayOptions& options) {
   const auto extents = [](const StoredLevels& levels) {
@@ -57,52 +63,6 @@ void require_same_fields(const StoredLevels& starts, const std::string& start, c
   (same_array ? require_same_axes : require_same_directions)(starts.store().axes(), start,
                                                              other.store().axes(), path);
 }
-
-/// Returns the masks of the arrays of a file, those of diagnostics too.
-std::vector<MaskSummary> masks_of(const ArrayStore& store, const ArrayOptions& options) {
-  std::vector<MaskSummary> masks = store.masks();
-  for (const std::string& target : options.targets) {
-    if (std::ranges::find(options.inputs, target) != options.inputs.end()) continue;
-    if (const std::vector<std::uint8_t> mask = store.mask_of(target); !mask.empty())
-      masks.push_back(summary_of(target, mask));
-  }
-  return masks;
-}
-
-/// Returns the options by which a climatology is read: that of the data, or without its axes "sample" and
-/// "time" where the first array has fewer dimensions.
-ArrayOptions climatology_options(const StoredNetwork& network, const std::string& file) {
-  ArrayOptions options = trajectory_options(network);
-  const std::string& first = options.targets.front();
-  std::erase_if(options.slice, [](const AxisSlice& slice) { return slice.axis == time_axis; });
-  const std::size_t dims = hdf5::Array(hdf5::File::open(file), first).facts().dims.size();
-  if (dims >= options.axes_for(first).size()) return options;
-  for (const std::string& target : options.targets) {
-    std::vector<std::string> axes = options.axes_for(target);
-    std::erase_if(axes, [](const std::string& axis) { return axis == sample_axis || axis == time_axis; });
-    std::erase_if(options.axes_of, [&](const ArrayAxes& each) { return each.array == target; });
-    options.axes_of.push_back({target, std::move(axes)});
-  }
-  return options;
-}
-
-/// Returns the mean over all levels, in their order.
-std::vector<float> mean_of_levels(const StoredLevels& levels, std::size_t values) {
-  std::vector<double> sum(values);
-  std::vector<float> level(values);
-  std::int64_t count = 0;
-  for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
-    for (std::int64_t i = 0; i < levels.levels(trajectory); ++i, ++count) {
-      levels.read(trajectory, i, level);
-      for (std::size_t value = 0; value < values; ++value) sum[value] += level[value];
-    }
-  }
-  for (std::size_t value = 0; value < values; ++value)
-    level[value] = static_cast<float>(sum[value] / static_cast<double>(count));
-  return level;
-}
-
-}  // namespace
 
 std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
   const ArrayOptions options = trajectory_options(network);
@@ -157,57 +117,6 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
     fail_input(errors::too_little_data, "{}: ends before the first level that is predicted", arguments.truth);
   }
   return data;
-}
-
-std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& network, const RolloutData& data,
-                                    const RolloutArguments& arguments) {
-  if (arguments.climatology.empty()) return {};
-  std::vector<float> climatology(static_cast<std::size_t>(data.trajectories->layout().state_values()));
-  run_on_all(ranks, [&] {
-    if (ranks.rank() != 0) return;
-    const bool is_of_training = arguments.climatology == training_climatology;
-    const DataOptions& trained = network.options.data;
-    if (is_of_training && trained.train.empty()) {
-      fail_input(errors::missing_argument, "{}: its deck names no data.train; give --climatology FILE",
-                 network.path);
-    }
-    const std::vector<std::string> files =
-        is_of_training ? trained.train.names : mylos::files_of({arguments.climatology});
-    const ArrayOptions options =
-        is_of_training ? trained.arrays : climatology_options(network, files.front());
-    const StoredLevels levels(files, options, LevelsOf::targets);
-    require_same_fields(*data.starts, arguments.start, levels, levels.store().path(),
-                        trajectory_options(network));
-    require_same_masks(network.samples.masks, fmt::format("the training data of {}", network.path),
-                       levels.store().masks(), levels.store().path());
-    require_same_calendar(data.truth->store().level_step(), arguments.truth, levels.store().level_step(),
-                          levels.store().path());
-    climatology = mean_of_levels(levels, climatology.size());
-  });
-  broadcast_large(ranks, std::as_writable_bytes(std::span(climatology)), 0);
-  return climatology;
-}
-
-ScoreAxes score_axes(const StoredNetwork& network, const RolloutData& data,
-                     const RolloutArguments& arguments) {
-  const ArrayStore& truth = data.truth->store();
-  ScoreAxes axes;
-  axes.variables = truth.input_names();
-  for (const std::string& target : network.options.data.arrays.targets) {
-    const ArrayCoordinates array = truth.coordinates(0, target);
-    std::int64_t channels = 1;
-    for (const AxisCoordinates& axis : array.axes)
-      if (axis.axis == channel_axis) channels = axis.extent;
-    const auto units = std::ranges::find(array.attributes, "units", &hdf5::Attribute::name);
-    const std::string unit = units == array.attributes.end() ? "" : units->text;
-    axes.units.insert(axes.units.end(), static_cast<std::size_t>(channels), unit);
-  }
-  for (std::int64_t step = 1; step <= arguments.steps; ++step)
-    axes.levels.push_back(step * data.trajectories->layout().ahead);
-  const LevelStep step = truth.level_step();
-  axes.level_duration = step.length;
-  axes.duration_unit = step.unit;
-  return axes;
 }
 
 }  // namespace mylos::app

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/rollout/stored_trajectories.hpp"
-#include "mylos/inference/scores/score_file.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
 
 namespace mylos::app {
@@ -34,15 +32,12 @@ struct RolloutData {
 [[nodiscard]] RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const StoredLevels> starts,
                                     const RolloutArguments& arguments);
 
-/// All ranks. Returns the climatology [points, outputs] that the command line names, on every rank: the mean
-/// over all levels of the files, or of the training files; or the arrays as they are if they have no axis
-/// "time". Rank 0 reads them. Throws Error (bad_input) on all ranks, also where they lie on another grid than
-/// the starts. Empty: none is named.
-[[nodiscard]] std::vector<float> read_climatology(RankGroup& ranks, const StoredNetwork& network,
-                                                  const RolloutData& data, const RolloutArguments& arguments);
+/// Returns the options of whole trajectories.
+[[nodiscard]] ArrayOptions trajectory_options(const StoredNetwork& network);
 
-/// Returns what variables and lead times the measures of a rollout are of. Requires a truth.
-[[nodiscard]] ScoreAxes score_axes(const StoredNetwork& network, const RolloutData& data,
-                                   const RolloutArguments& arguments);
+/// Throws unless the fields of `other`, of the targets alone, are those of states and lie where the starts
+/// do.
+void require_same_fields(const StoredLevels& starts, const std::string& start, const StoredLevels& other,
+                         const std::string& path, const ArrayOptions& options);
 
 }  // namespace mylos::app

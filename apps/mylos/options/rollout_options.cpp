@@ -35,8 +35,9 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
       ->add_option(
           "--climatology", arguments.climatology,
           "File (or pattern) of the arrays that are predicted, without an axis \"time\", or whose mean "
-          "over it is meant; \"training\" is the mean of the run's training files: for anomaly "
-          "correlations, and as a baseline")
+          "over it is meant, or with an axis \"dayofyear\" in its place; \"training\" is the mean of the "
+          "run's training files, \"training-day\" that by day of the year: for anomaly correlations, and as "
+          "a baseline")
       ->needs(truth);
   rollout->add_flag("--ensemble", arguments.ensemble,
                     "Several networks predict each start: mylos rollout --ensemble RUN RUN ... INITIAL");

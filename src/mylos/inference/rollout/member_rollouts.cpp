@@ -71,7 +71,7 @@ void MemberRollouts::advance(std::int64_t step) {
 FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErrors VariableScores::*to) {
   for (std::size_t channel = 0; channel < errors_.size(); ++channel) {
     errors_[channel] =
-        channel_errors(predicted, truth_, {channel, errors_.size(), request_.weights}, request_.climatology);
+        channel_errors(predicted, truth_, {channel, errors_.size(), request_.weights}, climatology_);
     scores_[channel].*to = errors_[channel];
   }
   return field_errors(errors_);
@@ -86,12 +86,12 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
   MemberStep found{no_errors, no_errors, energy, drift, unknown};
   if (!read_truth(member, step)) return found;
+  if (request_.climatology) climatology_ = request_.climatology(first_ + member, step);
   found.network = measure(state, &VariableScores::network);
   found.persistence = measure(of(starts_, member), &VariableScores::persistence);
   found.truth_energy = field_energy(truth_, channels, request_.weights);
   if (!request_.has_scores) return found;
-  if (!request_.climatology.empty())
-    static_cast<void>(measure(request_.climatology, &VariableScores::climatology));
+  if (!climatology_.empty()) static_cast<void>(measure(climatology_, &VariableScores::climatology));
   if (forecasts_ > 1) {
     for (std::size_t channel = 0; channel < scores_.size(); ++channel)
       scores_[channel].ensemble =

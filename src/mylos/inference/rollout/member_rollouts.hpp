@@ -51,9 +51,10 @@ class MemberRollouts {
   std::vector<float> starts_;
   std::vector<double> start_energies_;
   std::vector<float> truth_;
-  std::vector<float> mean_;             // of an ensemble
-  std::vector<ChannelErrors> errors_;   // of each channel
-  std::vector<VariableScores> scores_;  // likewise
+  std::span<const float> climatology_ = {};  // of the truth; empty: none is known
+  std::vector<float> mean_;                  // of an ensemble
+  std::vector<ChannelErrors> errors_;        // of each channel
+  std::vector<VariableScores> scores_;       // likewise
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;
 };

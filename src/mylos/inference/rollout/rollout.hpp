@@ -63,10 +63,12 @@ struct RolloutRequest {
   std::int64_t networks = 1;
   std::int64_t copies = 1;  // forecasts of each network for a member
   bool has_spectrum = false;
-  bool has_scores = false;                  // measures each variable
-  MeasureWeights weights = {};              // in the measures
-  std::span<const float> climatology = {};  // [points, outputs], for has_scores; empty: not known
-  const StartNoise* noise = nullptr;        // null: forecasts begin with the levels of the data
+  bool has_scores = false;            // measures each variable
+  MeasureWeights weights = {};        // in the measures
+  const StartNoise* noise = nullptr;  // null: forecasts begin with the levels of the data
+  /// Returns the climatology [points, outputs] at the time of a member's truth after a step; for has_scores.
+  /// Null: none is known.
+  std::function<std::span<const float>(std::int64_t member, std::int64_t step)> climatology = {};
   /// Rank 0 receives the states [forecasts, points, outputs] of a member after `step` (0: what it begins
   /// with), in any order of members, and in the order of steps for each. The forecasts of a network follow
   /// each other.

@@ -165,6 +165,25 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
   return layout;
 }
 
+ScoreAxes score_axes(const ArrayOptions& options, const ArrayStore& truth, std::int64_t steps) {
+  ScoreAxes axes;
+  axes.variables = truth.input_names();
+  for (const std::string& target : options.targets) {
+    const ArrayCoordinates array = truth.coordinates(0, target);
+    std::int64_t channels = 1;
+    for (const AxisCoordinates& axis : array.axes)
+      if (axis.axis == channel_axis) channels = axis.extent;
+    const auto units = std::ranges::find(array.attributes, "units", &hdf5::Attribute::name);
+    const std::string unit = units == array.attributes.end() ? "" : units->text;
+    axes.units.insert(axes.units.end(), static_cast<std::size_t>(channels), unit);
+  }
+  for (std::int64_t step = 1; step <= steps; ++step) axes.levels.push_back(step * options.ahead);
+  const LevelStep distance = truth.level_step();
+  axes.level_duration = distance.length;
+  axes.duration_unit = distance.unit;
+  return axes;
+}
+
 std::vector<RolloutMember> consecutive_members(const StoredLevels& levels, const LevelLayout& layout,
                                                std::int64_t steps) {
   std::vector<RolloutMember> members;
@@ -196,14 +215,16 @@ void StoredTrajectories::read_level(std::int64_t member, std::int64_t level, std
 
 bool StoredTrajectories::has_truth(std::int64_t member, std::int64_t step) const {
   if (truth_ == nullptr) return false;
-  const RolloutMember& one = this->member(member);
-  return one.trajectory < truth_->trajectories() &&
-         one.first_level + layout_.history - 1 + step * layout_.ahead < truth_->levels(one.trajectory);
+  const std::int64_t trajectory = this->member(member).trajectory;
+  return trajectory < truth_->trajectories() && level_of_truth(member, step) < truth_->levels(trajectory);
+}
+
+std::int64_t StoredTrajectories::level_of_truth(std::int64_t member, std::int64_t step) const {
+  return this->member(member).first_level + layout_.history - 1 + step * layout_.ahead;
 }
 
 void StoredTrajectories::read_truth(std::int64_t member, std::int64_t step, std::span<float> state) const {
-  const RolloutMember& one = this->member(member);
-  truth_->read(one.trajectory, one.first_level + layout_.history - 1 + step * layout_.ahead, state);
+  truth_->read(this->member(member).trajectory, level_of_truth(member, step), state);
 }
 
 }  // namespace mylos

@@ -12,6 +12,7 @@
 
 #include "mylos/data/arrays/array_store.hpp"
 #include "mylos/inference/rollout/trajectories.hpp"
+#include "mylos/inference/scores/score_file.hpp"
 
 namespace mylos {
 
@@ -75,6 +76,8 @@ class StoredTrajectories final : public Trajectories {
   [[nodiscard]] bool has_truth(std::int64_t member, std::int64_t step) const override;
   void read_truth(std::int64_t member, std::int64_t step, std::span<float> state) const override;
 
+  /// Returns the level of the truth, counted from the first of its trajectory, after a step.
+  [[nodiscard]] std::int64_t level_of_truth(std::int64_t member, std::int64_t step) const;
   [[nodiscard]] const RolloutMember& member(std::int64_t member) const {
     return members_[static_cast<std::size_t>(member)];
   }
@@ -91,6 +94,10 @@ class StoredTrajectories final : public Trajectories {
 /// first file has the axes. Throws Error (bad_input) where no target is an input, one is not in that file, or
 /// where windows of several levels would be advanced by more than one.
 [[nodiscard]] LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels);
+
+/// Returns what variables and lead times the measures of rollouts of `steps` steps are of. `truth`: levels of
+/// the targets.
+[[nodiscard]] ScoreAxes score_axes(const ArrayOptions& options, const ArrayStore& truth, std::int64_t steps);
 
 /// Returns the members that cut each trajectory into consecutive rollouts of `steps` steps: the first begins
 /// at its first level, each other one where the one before it ends. Those that cross a gap in time are left
