@@ -98,6 +98,13 @@ def check_rollouts(command):
                                         data=dict(train="train.h5", test="test.h5", batch=2, normalize="channel")))
     command.must("train", "measured.toml", ranks=2)
     assert numpy.isfinite(float(command.rows("runs/measured/evaluations.csv")[-1]["rollout"]))
+    variables = command.document("runs/measured/evaluation.rollout.json")["variables"]
+    command.must("rollout", "runs/measured", "test.h5", "--steps", 2, "--start", "0,2,4,6,8", "--truth", "test.h5", "--out", "same.h5")
+    with h5py.File(command.folder / "same.errors.nc") as file:
+        assert variables["names"] == ["rain", "u"] and variables["levels"] == [1, 2]
+        for name in ("rmse", "mae", "bias", "persistence_rmse"):
+            if name in variables["measures"] or name in file:
+                assert numpy.allclose(numpy.transpose(numpy.array(variables["measures"][name], "f8")), file[name][()], rtol=1e-4, equal_nan=True), name
 
 
 def check_refusals(command):

@@ -25,7 +25,9 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
                "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
                path(), layout.history + steps_ * layout.ahead, steps_, steps_);
   }
-  trajectories_.emplace(arrays, starts_, open(LevelsOf::targets), std::move(members));
+  const auto truth = open(LevelsOf::targets);
+  axes_ = score_axes(arrays, truth->store(), steps_);
+  trajectories_.emplace(arrays, starts_, truth, std::move(members));
 }
 
 RolloutRequest RolloutEvaluation::request(std::int64_t samples) const {
@@ -34,6 +36,7 @@ RolloutRequest RolloutEvaluation::request(std::int64_t samples) const {
   return {.steps = steps_,
           .members_at_once = std::clamp<std::int64_t>(samples / of_member, 1, trajectories_->members()),
           .has_spectrum = true,
+          .has_scores = true,
           .take = {}};
 }
 

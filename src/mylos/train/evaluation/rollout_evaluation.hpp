@@ -31,6 +31,8 @@ class RolloutEvaluation {
 
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] const std::string& path() const { return starts_->store().path(); }
+  /// Returns what the measures by variable are of.
+  [[nodiscard]] const ScoreAxes& axes() const { return axes_; }
   /// Returns what each member is, for people.
   [[nodiscard]] std::vector<std::string> member_names() const;
   /// Returns the memory that a deck's rollouts take while they are measured, with at most `samples` samples
@@ -45,6 +47,7 @@ class RolloutEvaluation {
   std::int64_t steps_;
   std::shared_ptr<const StoredLevels> starts_;
   std::optional<StoredTrajectories> trajectories_;
+  ScoreAxes axes_;
   std::int64_t reading_bytes_ = 0;
 };
 

@@ -109,6 +109,7 @@ bool RunEvaluations::record(const Quiesced& quiet, RunContext& run, std::vector<
                                                                .truth = rollouts_->path(),
                                                                .members = rollouts_->member_names(),
                                                                .result = &*rollout_,
+                                                               .axes = rollouts_->axes(),
                                                                .pictures = {}});
     }
     if (run.is_first_rank() && has_r2()) write_r2(run.file("targets.json"), run.position.step);
