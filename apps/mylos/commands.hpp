@@ -191,7 +191,8 @@ struct CalibrateArguments {
   std::string split = "validation";  // or "test"
   std::string data;                  // a file in place of the split; "" = none
   double coverage = 0.9;
-  std::string output;  // the model file; "" = calibrated.h5 in the run's folder
+  std::int64_t rollout = 0;  // lead times of rollouts, in steps; 0: of single predictions alone
+  std::string output;        // the model file; "" = calibrated.h5 in the run's folder
   bool input_statistics = false;
 };
 ExitCode calibrate_command(const CalibrateArguments& arguments);

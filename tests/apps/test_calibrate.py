@@ -1,7 +1,5 @@
 """Conformal intervals of held-out samples: their quantiles, the bounds of predictions and what eval says of them, by NumPy, on
 any number of ranks; and what cannot be calibrated."""
-import fractions
-import math
 import re
 
 import h5py
@@ -14,16 +12,10 @@ from support.cases import run_cases
 from support.changed_checkpoints import replace_signed, signed_changes
 from support.data_files import read_data
 from support.run_folders import last_checkpoint
-from uncertain_data import measured, measures_by_numpy, require_measures, write
+from uncertain_data import measured, measures_by_numpy, quantile, require_measures, write
 
 COVERAGES = ("0.9", "0.5", "0.8", "0.99")
 HELD_OUT = 200  # of the training samples: 0.25 of 800
-
-
-def quantile(scores, coverage):
-    """The ceil((n + 1) coverage)-th smallest of each column, with the decimal number that the user wrote."""
-    rank = math.ceil((len(scores) + 1) * fractions.Fraction(coverage))
-    return numpy.sort(scores, axis=0)[rank - 1]
 
 
 def predicted(command, network, data, output="out.h5", ranks=1):

@@ -1,4 +1,5 @@
 """Samples whose noise depends on the input, and decks of networks for them, for tests of uncertainties."""
+import fractions
 import json
 import math
 import statistics
@@ -29,6 +30,12 @@ def write(folder, name, samples, seed):
     inputs, targets = draw(samples, seed)
     write_data(folder / name, inputs=inputs, targets=targets, target_names=["lift", "drag"])
     return targets.astype("f8")
+
+
+def quantile(scores, coverage):
+    """The ceil((n + 1) coverage)-th smallest of each column, with the decimal number that the user wrote."""
+    rank = math.ceil((len(scores) + 1) * fractions.Fraction(coverage))
+    return numpy.sort(scores, axis=0)[rank - 1]
 
 
 def measures_by_numpy(means, deviations, targets):

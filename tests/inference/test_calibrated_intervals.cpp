@@ -129,13 +129,20 @@ TEST(ConformalCalibration, IsReadAsItWasWritten) {
   const std::string path = folder.path() + "/model.h5";
   for (const ConformalScore score : {ConformalScore::absolute, ConformalScore::scaled}) {
     ConformalCalibration written = two_targets(score);
+    ConformalCalibration of_rollouts = written;
+    of_rollouts.quantiles = {1, 2, 3, 4, 5, 6};
+    of_rollouts.lead_times = 3;
     CheckpointState state;
     add_calibration(state, written);
+    add_calibration(state, of_rollouts);
     CheckpointHeader header;
     header.deck = "[run]";
     write_checkpoint_file(ranks, path, header, state);
     const CheckpointReader reader(ranks, path);
     EXPECT_EQ(read_calibration(reader), written);
+    const auto found = read_calibration(reader, Calibrated::rollouts);
+    EXPECT_EQ(found, of_rollouts);
+    EXPECT_EQ(found->at_lead_time(2).quantiles, (std::vector<double>{3, 4}));
   }
 }
 

@@ -1,14 +1,17 @@
 // mylos calibrate RUN [--split validation|test] [--data FILE] [--coverage 0.9] [--out MODEL.h5]
-// [--input-statistics] [--best] [--average]: measures conformal intervals and writes a model file with them.
+// [--rollout N] [--input-statistics] [--best] [--average]: measures conformal intervals and writes a model
+// file with them.
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/calibrated_rollouts.hpp"
 #include "commands/data_split.hpp"
 #include "commands/model_output.hpp"
 #include "commands/open_model.hpp"
 #include "commands/output_name.hpp"
+#include "commands/rollout_data.hpp"
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/command_line.hpp"
@@ -39,6 +42,13 @@ void require_arguments(const CalibrateArguments& arguments) {
                "--split train: the errors of samples that the network was trained on are too small for "
                "intervals; give --split validation, --split test or --data FILE");
   }
+  if (arguments.rollout > 0 && arguments.data.empty() && arguments.split == name_of(DataPart::validation)) {
+    fail_input(
+        errors::bad_argument,
+        "--rollout {}: validation samples are single windows between those of the training, not levels "
+        "that follow each other; give --split test or --data FILE",
+        arguments.rollout);
+  }
 }
 
 /// The samples and the scaling of a training are in its run alone.
@@ -59,7 +69,7 @@ std::string output_of(const CalibrateArguments& arguments) {
 }
 
 /// Throws Error (bad_input) for networks that have no such intervals, and for outputs that cannot be written.
-void check(const StoredNetwork& network, const std::string& output) {
+void check(const StoredNetwork& network, const CalibrateArguments& arguments, const std::string& output) {
   const ModelOptions& model = network.options.model;
   if (network.training.vocabulary || model.type == ModelType::gpt)
     fail_input(errors::not_measured, "{} is a network of tokens; intervals are of regressions", network.path);
@@ -69,6 +79,7 @@ void check(const StoredNetwork& network, const std::string& output) {
                name_of(model.loss));
   }
   refuse_model_file(network.path);
+  if (arguments.rollout > 0) require_levels(network);
   if (has_onnx_name(output) || has_ending_after_onnx(output)) {
     fail_input(errors::bad_argument,
                "{}: the output is a model file, HDF5, which has the intervals beside the network; name it "
@@ -169,9 +180,10 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
   require_arguments(arguments);
   const DataSplit split{arguments.split, arguments.data};
   const std::string output = output_of(arguments);
-  const auto open = open_model(
-      arguments.run, {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.run.path); },
-                      .check = [&](const OpenedNetwork& opened) { check(opened.network, output); }});
+  const auto open =
+      open_model(arguments.run,
+                 {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.run.path); },
+                  .check = [&](const OpenedNetwork& opened) { check(opened.network, arguments, output); }});
   const StoredNetwork& network = open->network();
   const RunData& data = *open->opened.data;
   RankGroup& ranks = open->communicator->ranks();
@@ -193,7 +205,13 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
       .score = shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
       .quantiles = scores.quantiles(ranks, arguments.coverage)};
   ModelFileOptions options{.weights = arguments.run.average ? StoredWeights::average : StoredWeights::current,
-                           .calibration = calibration};
+                           .calibrations = {calibration}};
+  std::optional<CalibratedRollouts> rollouts;
+  if (arguments.rollout > 0) {
+    rollouts = calibrate_rollouts(*open, arguments.rollout, arguments.coverage);
+    rollouts->calibration.split = calibration.split;
+    options.calibrations.push_back(rollouts->calibration);
+  }
   if (arguments.input_statistics)
     options.inputs = measure_training_inputs(CheckpointReader(ranks, network.path));
   run_on_all(ranks, [&] {
@@ -209,7 +227,14 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
                   output, network.step, arguments.run.average ? ", average of weights," : "",
                   calibration.coverage, name_of(calibration.score), calibration.samples, data.path()));
   if (options.inputs) lines.line(describe_inputs(*options.inputs, network.samples.input_names));
-  lines.line(text_of(calibration, network.samples.target_names, shape.points > 1 ? "channel" : "target"));
+  const char* unnamed = shape.points > 1 ? "channel" : "target";
+  lines.line(text_of(calibration, network.samples.target_names, unnamed));
+  if (!rollouts) return ExitCode::done;
+  const std::int64_t steps = arguments.rollout;
+  lines.line(fmt::format(
+      "{} rollouts of {} step{} in {} trajector{}, after the last:", rollouts->calibration.samples, steps,
+      steps == 1 ? "" : "s", rollouts->trajectories, rollouts->trajectories == 1 ? "y" : "ies"));
+  lines.line(text_of(rollouts->calibration.at_lead_time(steps), network.samples.target_names, unnamed));
   return ExitCode::done;
 }
 

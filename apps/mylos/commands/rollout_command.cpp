@@ -52,11 +52,7 @@ RolloutArguments with_start(RolloutArguments arguments) {
 }
 
 void check(const StoredNetwork& network, const RolloutArguments& arguments) {
-  if (!network.options.data.arrays.given()) {
-    fail_input(errors::wrong_format,
-               "{}: was not trained on arrays: its deck has no [data.arrays], which says what a level is",
-               network.path);
-  }
+  require_levels(network);
   require_array_name(arguments.output);
   const OutputPaths paths = paths_beside(arguments.output);
   for (const std::string& output :
@@ -67,6 +63,23 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
     require_replaceable(output, OutputKind::predictions);
   for (const std::string& output : {paths.errors, paths.spectrum, paths.document})
     require_replaceable(output, OutputKind::other);
+}
+
+/// Returns the intervals of the network's rollouts, if it has some and the state is its own, not a mean.
+/// Throws Error (bad_input) where they end before the rollout.
+const ConformalCalibration* intervals_of(const StoredNetwork& network, const LevelLayout& layout,
+                                         const RolloutRequest& request) {
+  if (!network.rollout_calibration || request.forecasts() > 1) return nullptr;
+  const ConformalCalibration& found = *network.rollout_calibration;
+  require_calibration_fits(found, {.channels = layout.outputs()}, network.path);
+  if (request.steps > found.lead_times) {
+    fail_input(
+        errors::bad_argument,
+        "--steps {}: the intervals of {} are of lead times up to {} steps; take no more, or calibrate the "
+        "run by `mylos calibrate --rollout {}`",
+        request.steps, network.path, found.lead_times, request.steps);
+  }
+  return &found;
 }
 
 /// Returns "traj.h5: 200 steps of 1 member, compared with run09.h5".
@@ -116,6 +129,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
         weights != nullptr && (weights->channels == 1 || weights->channels == layout.outputs());
     if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
+    request.intervals = intervals_of(network, layout, request);
     require_memory(arguments.start,
                    rollout_bytes(layout, request, data.trajectories->members(), ranks.size()));
     if (arguments.perturb > 0) {
@@ -134,7 +148,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
     };
   }
   run_on_all(ranks, [&] {
-    if (is_first) levels.emplace(arguments, network, data, request.forecasts(), request.weights);
+    if (is_first) levels.emplace(arguments, network, data, request);
   });
   request.take = [&](std::int64_t member, std::int64_t step, std::span<const float> states) {
     levels->take(member, step, states);
@@ -168,6 +182,8 @@ ExitCode rollout_command(const RolloutArguments& given) {
   output.line(describe(arguments, result, request));
   if (networks.weights != nullptr && !request.weights.any())
     output.line("all points count alike: the weights of the training are those of another grid");
+  if (network.rollout_calibration && request.intervals == nullptr)
+    output.line("without intervals: the calibration is of one network's rollouts, not of a mean");
   print_rollout(output, result, levels->member_names(), has_truth);
   const std::string scores = has_truth ? paths.scores + ", " : "";
   output.line(fmt::format("{}, {}{}, {}", paths.errors, scores, paths.spectrum, paths.document));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "commands/rollout_members.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/samples.hpp"
 
 namespace mylos::app {
@@ -62,6 +63,13 @@ void require_same_fields(const StoredLevels& starts, const std::string& start, c
   const bool same_array = options.inputs.front() == options.targets.front();
   (same_array ? require_same_axes : require_same_directions)(starts.store().axes(), start,
                                                              other.store().axes(), path);
+}
+
+void require_levels(const StoredNetwork& network) {
+  if (network.options.data.arrays.given()) return;
+  fail_input(errors::wrong_format,
+             "{}: was not trained on arrays: its deck has no [data.arrays], which says what a level is",
+             network.path);
 }
 
 std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {

@@ -19,6 +19,9 @@ struct RolloutData {
   std::optional<StoredTrajectories> trajectories;
 };
 
+/// Throws Error (wrong_format) unless the network was trained on arrays, whose levels a rollout makes.
+void require_levels(const StoredNetwork& network);
+
 /// Opens the file that the rollout begins with. Throws Error (bad_input).
 [[nodiscard]] std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network,
                                                               const std::string& file);

@@ -21,10 +21,11 @@ std::string name_of(const RolloutMember& member, bool has_samples) {
 }  // namespace
 
 RolloutLevels::RolloutLevels(const RolloutArguments& arguments, const StoredNetwork& network,
-                             const RolloutData& data, std::int64_t forecasts, const MeasureWeights& weights)
+                             const RolloutData& data, const RolloutRequest& request)
     : data_(*data.trajectories),
       names_(network.samples.target_names),
-      weights_(weights),
+      weights_(request.weights),
+      intervals_(request.intervals),
       upward_(rows_run_north(data.starts->store())) {
   const LevelLayout& layout = data_.layout();
   FieldFileShape shape{.arrays = network.options.data.arrays.targets,
@@ -33,7 +34,13 @@ RolloutLevels::RolloutLevels(const RolloutArguments& arguments, const StoredNetw
                        .levels = {},
                        .checkpoint = network.path,
                        .parts = {},
-                       .forecasts = forecasts};
+                       .forecasts = request.forecasts()};
+  if (intervals_ != nullptr) {
+    for (const char* suffix : {"_lower", "_upper"})
+      shape.parts.push_back({.suffix = suffix, .coverage = intervals_->coverage, .quantile = {}});
+    lower_.resize(static_cast<std::size_t>(layout.state_values()));
+    upper_.resize(lower_.size());
+  }
   for (std::int64_t member = 0; member < data_.members(); ++member) {
     const RolloutMember& one = data_.member(member);
     shape.members.push_back(one.trajectory);
@@ -54,6 +61,7 @@ void RolloutLevels::take(std::int64_t member, std::int64_t step, std::span<const
   for (std::size_t forecast = 0; forecast < states.size() / values; ++forecast)
     file_->write(member, step, states.subspan(forecast * values, values), 0,
                  static_cast<std::int64_t>(forecast));
+  if (intervals_ != nullptr) write_bounds(member, step, states);
   if (std::ranges::find(pictured_members_, member) == pictured_members_.end() ||
       std::ranges::find(pictured_steps_, step) == pictured_steps_.end() || !data_.has_truth(member, step))
     return;
@@ -70,6 +78,17 @@ void RolloutLevels::take(std::int64_t member, std::int64_t step, std::span<const
     picture.channel = channel < names_.size() ? names_[channel] : fmt::format("channel {}", channel);
     pictures_[{member, step, channel}] = std::move(picture);
   }
+}
+
+void RolloutLevels::write_bounds(std::int64_t member, std::int64_t step, std::span<const float> states) {
+  if (step == 0) {
+    file_->write(member, step, states, 1);
+    file_->write(member, step, states, 2);
+    return;
+  }
+  intervals_->at_lead_time(step).bounds(states, {}, lower_, upper_);
+  file_->write(member, step, lower_, 1);
+  file_->write(member, step, upper_, 2);
 }
 
 std::vector<FieldPicture> RolloutLevels::pictures() const {

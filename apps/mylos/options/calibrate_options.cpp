@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "launch/usage.hpp"
 #include "options/options.hpp"
 
@@ -24,13 +26,20 @@ void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& comman
       ->add_option("--coverage", arguments.coverage,
                    "The probability with which an interval contains the target, between 0 and 1")
       ->capture_default_str();
+  calibrate
+      ->add_option(
+          "--rollout", arguments.rollout,
+          "Also intervals of rollouts from every level of --data or of the test files, for lead times "
+          "of 1 to this many steps: `mylos rollout` writes them")
+      ->check(integer_from(1, std::numeric_limits<std::int32_t>::max()));
   calibrate->add_option("--out", arguments.output,
                         "The model file to write (default: calibrated.h5 in the run's folder)");
   calibrate->add_flag("--input-statistics", arguments.input_statistics,
                       "Also store mean and covariance of the training inputs, as `mylos export` does");
   calibrate->add_flag("--best", arguments.run.best, best_meaning);
   calibrate->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
-  calibrate->footer("predict writes the bounds of a calibrated model; eval measures them.");
+  calibrate->footer(
+      "predict and rollout write the bounds of a calibrated model; eval and rollout --truth measure them.");
   calibrate->callback([&] { command = [&] { return calibrate_command(arguments); }; });
 }
 

@@ -205,8 +205,8 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   add_input_statistics(state, inputs);
   add_samples(state, network.samples.grid, network.samples);
   add_provenance(state, checkpoint, network, average);
-  std::optional<ConformalCalibration> calibration = options.calibration;
-  if (calibration) add_calibration(state, *calibration);
+  std::vector<ConformalCalibration> calibrations = options.calibrations;
+  for (ConformalCalibration& calibration : calibrations) add_calibration(state, calibration);
   complete(header, state, WritingGroup(nullptr));
 
   LaidOutFile file(path, header, state);

@@ -8,7 +8,7 @@
 //   /buffers/<layer>/<name>              statistics of normalisation layers
 //   /data, /input_range, /vocabulary     as in the checkpoint (network_state.hpp)
 //   /samples/{grid, ...names}            likewise
-//   /calibration                         of `mylos calibrate` (uncertainty/calibration.hpp)
+//   /calibration, /rollout_calibration   of `mylos calibrate` (uncertainty/calibration.hpp)
 //   /inputs                              where asked for: of inputs (uncertainty/stored_inputs.hpp)
 //   /provenance/{run, checkpoint, weights, compute, code_version, created}   of the checkpoint
 //   /deck                                of the run, with all sizes and the exported type
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
@@ -30,7 +31,7 @@ struct ModelFileOptions {
   std::optional<DType> type = std::nullopt;  // replaces the deck's precision.compute; its rules stay
   StoredWeights weights = StoredWeights::current;
   std::optional<InputStatistics> inputs = std::nullopt;  // for distances of inputs: measure_inputs()
-  std::optional<ConformalCalibration> calibration = std::nullopt;  // without `type`: of the run's outputs
+  std::vector<ConformalCalibration> calibrations = {};   // without `type`: of the run's outputs
 };
 
 struct WrittenModel {

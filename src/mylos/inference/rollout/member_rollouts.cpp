@@ -1,6 +1,7 @@
 #include "mylos/inference/rollout/member_rollouts.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mylos/inference/scores/ensemble_scores.hpp"
 
@@ -77,6 +78,15 @@ FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErr
   return field_errors(errors_);
 }
 
+void MemberRollouts::measure_intervals(std::int64_t step) {
+  const ConformalCalibration intervals = request_.intervals->at_lead_time(step);
+  for (std::size_t channel = 0; channel < scores_.size(); ++channel) {
+    const double half = intervals.half_width(channel, 0);
+    const double error = scores_[channel].network.max_absolute;
+    if (!std::isnan(error)) scores_[channel].interval = {error <= half ? 1.0 : 0.0, 2 * half};
+  }
+}
+
 MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   constexpr double unknown = ChannelErrors::unknown;
   constexpr FieldErrors no_errors{unknown, unknown, unknown};
@@ -91,6 +101,7 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   found.persistence = measure(of(starts_, member), &VariableScores::persistence);
   found.truth_energy = field_energy(truth_, channels, request_.weights);
   if (!request_.has_scores) return found;
+  if (request_.intervals != nullptr) measure_intervals(step);
   if (!climatology_.empty()) static_cast<void>(measure(climatology_, &VariableScores::climatology));
   if (forecasts_ > 1) {
     for (std::size_t channel = 0; channel < scores_.size(); ++channel)

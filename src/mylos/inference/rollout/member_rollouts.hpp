@@ -36,6 +36,7 @@ class MemberRollouts {
  private:
   /// Measures a field against the truth as the prediction of each variable.
   FieldErrors measure(std::span<const float> predicted, ChannelErrors VariableScores::*to);
+  void measure_intervals(std::int64_t step);
   [[nodiscard]] std::span<float> of(std::vector<float>& fields, std::int64_t member) const {
     return std::span(fields).subspan(static_cast<std::size_t>(member) * values_, values_);
   }

@@ -139,7 +139,10 @@ RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks
       if (step > 0) {
         result.all[static_cast<std::size_t>(trajectory * request.steps + step - 1)] =
             own->measure(member, step);
-        if (scores && data.has_truth(trajectory, step)) scores->add(trajectory, step, own->scores());
+        if (data.has_truth(trajectory, step)) {
+          if (scores) scores->add(trajectory, step, own->scores());
+          if (request.take_scores) request.take_scores(step, own->scores());
+        }
       }
       if (!request.has_spectrum) continue;
       const bool known = own->read_truth(member, step);
@@ -163,6 +166,7 @@ RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks
   gather_members(ranks, members, static_cast<std::size_t>(request.steps), result.all);
   result.spectrum = spectrum->means(ranks, members);
   if (scores) result.scores = scores->means();
+  if (request.intervals != nullptr) result.scores.coverage = request.intervals->coverage;
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include "mylos/inference/rollout/start_noise.hpp"
 #include "mylos/inference/rollout/trajectories.hpp"
 #include "mylos/inference/scores/variable_scores.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
 
@@ -63,8 +64,10 @@ struct RolloutRequest {
   std::int64_t networks = 1;
   std::int64_t copies = 1;  // forecasts of each network for a member
   bool has_spectrum = false;
-  bool has_scores = false;            // measures each variable
-  MeasureWeights weights = {};        // in the measures
+  bool has_scores = false;      // measures each variable
+  MeasureWeights weights = {};  // in the measures
+  /// Whose intervals are measured with has_scores, of lead times 1 ... steps and of one forecast; null: none.
+  const ConformalCalibration* intervals = nullptr;
   const StartNoise* noise = nullptr;  // null: forecasts begin with the levels of the data
   /// Returns the climatology [points, outputs] at the time of a member's truth after a step; for has_scores.
   /// Null: none is known.
@@ -73,6 +76,8 @@ struct RolloutRequest {
   /// with), in any order of members, and in the order of steps for each. The forecasts of a network follow
   /// each other.
   std::function<void(std::int64_t member, std::int64_t step, std::span<const float> states)> take = {};
+  /// Each rank receives the scores of each variable of its members after each step that has a truth.
+  std::function<void(std::int64_t step, std::span<const VariableScores> scores)> take_scores = {};
 
   [[nodiscard]] std::int64_t forecasts() const { return networks * copies; }
 };

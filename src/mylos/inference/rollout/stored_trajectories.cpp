@@ -184,12 +184,12 @@ ScoreAxes score_axes(const ArrayOptions& options, const ArrayStore& truth, std::
   return axes;
 }
 
-std::vector<RolloutMember> consecutive_members(const StoredLevels& levels, const LevelLayout& layout,
-                                               std::int64_t steps) {
+std::vector<RolloutMember> members_by_stride(const StoredLevels& levels, const LevelLayout& layout,
+                                             std::int64_t steps, std::int64_t stride) {
   std::vector<RolloutMember> members;
   for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
     const std::int64_t needed = layout.history + steps * layout.ahead;
-    for (std::int64_t first = 0; first + needed <= levels.levels(trajectory); first += steps * layout.ahead)
+    for (std::int64_t first = 0; first + needed <= levels.levels(trajectory); first += stride)
       if (levels.follow(trajectory, first, needed)) members.push_back({trajectory, first});
   }
   return members;

@@ -99,10 +99,10 @@ class StoredTrajectories final : public Trajectories {
 /// the targets.
 [[nodiscard]] ScoreAxes score_axes(const ArrayOptions& options, const ArrayStore& truth, std::int64_t steps);
 
-/// Returns the members that cut each trajectory into consecutive rollouts of `steps` steps: the first begins
-/// at its first level, each other one where the one before it ends. Those that cross a gap in time are left
-/// out.
-[[nodiscard]] std::vector<RolloutMember> consecutive_members(const StoredLevels& levels,
-                                                             const LevelLayout& layout, std::int64_t steps);
+/// Returns the rollouts of `steps` steps that begin every `stride` levels of each trajectory, from its first
+/// one on, and end in it. Those that cross a gap in time are left out.
+[[nodiscard]] std::vector<RolloutMember> members_by_stride(const StoredLevels& levels,
+                                                           const LevelLayout& layout, std::int64_t steps,
+                                                           std::int64_t stride);
 
 }  // namespace mylos

@@ -1,5 +1,6 @@
 #include "mylos/inference/scores/channel_errors.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mylos {
@@ -12,6 +13,7 @@ struct ChannelSums {
   double truth = 0;      // t^2
   double predicted = 0;  // p^2
   double absolute = 0;   // |p - t|
+  double largest = 0;    // |p - t|, without weight
   double difference = 0;
   double predicted_mean = 0;
   double truth_mean = 0;
@@ -25,6 +27,7 @@ struct ChannelSums {
       truth += of_point * t * t;
       predicted += of_point * p * p;
       absolute += of_point * std::abs(p - t);
+      largest = std::max(largest, std::abs(p - t));
       difference += of_point * (p - t);
       predicted_mean += of_point * p;
       truth_mean += of_point * t;
@@ -85,6 +88,7 @@ ChannelErrors channel_errors(std::span<const float> predicted, std::span<const f
                        .squared_truth = sums.truth,
                        .mean_square = sums.error / sums.weight,
                        .mean_absolute = sums.absolute / sums.weight,
+                       .max_absolute = sums.largest,
                        .bias = sums.difference / sums.weight,
                        .relative_l2 = std::sqrt(sums.error / sums.truth),
                        .correlation = correlation_of(predicted, truth, points, sums)};

@@ -5,6 +5,7 @@
 //
 //   mean square error   mean of (p - t)^2
 //   mean absolute error mean of |p - t|
+//   max absolute error  the largest |p - t|
 //   bias                mean of p - t
 //   relative L2         sqrt(sum (p - t)^2 / sum t^2)
 //   correlation         of p and t (Pearson)
@@ -29,6 +30,7 @@ struct ChannelErrors {
   double squared_truth = unknown;  // sum of t^2
   double mean_square = unknown;
   double mean_absolute = unknown;
+  double max_absolute = unknown;
   double bias = unknown;
   double relative_l2 = unknown;
   double correlation = unknown;

@@ -65,6 +65,8 @@ void write_score_file(const std::string& path, const StepScores& scores, const S
   for (const ScoreTable& table : score_tables(scores)) {
     writer.add("/" + table.name, table.meaning, table.values, {lead_time_path, variable_path});
     if (!table.is_in_units) writer.file().write_attribute("/" + table.name, "units", "1");
+    if (table.name.starts_with("interval_"))
+      hdf5::write_number_attribute(writer.file(), "/" + table.name, "coverage", scores.coverage);
   }
   writer.file().close();
   pending.publish();

@@ -149,6 +149,10 @@ std::vector<ScoreTable> score_tables(const StepScores& scores) {
       [](const VariableScores& one) { return std::sqrt(one.ensemble.variance / one.network.mean_square); });
   add({"crps", "continuous ranked probability score of the ensemble (fair)", true, {}},
       [](const VariableScores& one) { return one.ensemble.crps; });
+  add({"interval_coverage", "share of the rollouts whose interval holds all points", false, {}},
+      [](const VariableScores& one) { return one.interval.holds; });
+  add({"interval_width", "mean width of the intervals", true, {}},
+      [](const VariableScores& one) { return one.interval.width; });
   return tables;
 }
 

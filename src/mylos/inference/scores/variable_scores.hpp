@@ -13,12 +13,19 @@
 
 namespace mylos {
 
+/// Of the calibrated interval around a variable's field.
+struct IntervalScores {
+  double holds = ChannelErrors::unknown;  // 1 if all points that count lie in it, else 0
+  double width = ChannelErrors::unknown;
+};
+
 /// Numbers that are not known are NaN.
 struct VariableScores {
   ChannelErrors network = {};      // of an ensemble: its mean's
   ChannelErrors persistence = {};  // of the level that the rollout begins with
   ChannelErrors climatology = {};
   EnsembleScores ensemble = {};
+  IntervalScores interval = {};
 };
 
 /// Means over starts, after each step.
@@ -26,6 +33,7 @@ struct StepScores {
   std::int64_t channels = 0;
   std::vector<std::int64_t> starts;   // [steps]: those with a truth, over which the means are
   std::vector<VariableScores> means;  // [steps, channels]
+  double coverage = 0;                // that the intervals are to have; 0: there are none
 };
 
 /// The sums of the means, in the order of the starts on any number of ranks. Rank 0 has the first starts, and

@@ -159,6 +159,7 @@ StoredNetwork read_unsized_network(const CheckpointReader& reader, const CustomL
   network.options.model.custom_layers = custom;
   network.training = read_stored_data(reader);
   network.calibration = read_calibration(reader);
+  network.rollout_calibration = read_calibration(reader, Calibrated::rollouts);
   run_on_all(reader.ranks(), [&] { network.samples = stored_samples(reader); });
   return network;
 }

@@ -24,7 +24,8 @@ struct StoredNetwork {
   Options options;        // of the run's deck
   StoredData training;    // the scaling is that of samples of input_shape
   SampleMeaning samples;  // the grid of the training samples, and names; empty: not known
-  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
+  std::optional<ConformalCalibration> calibration;          // of a model file that `mylos calibrate` wrote
+  std::optional<ConformalCalibration> rollout_calibration;  // likewise, of --rollout
 
   // By the sizes of the model in `options`, once they are set.
   Chain chain;

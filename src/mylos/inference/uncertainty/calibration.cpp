@@ -10,30 +10,35 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr const char* calibration_group = "/calibration";
-constexpr const char* quantiles_path = "/calibration/quantiles";
+std::string path_of(const ConformalCalibration& calibration, std::string_view name = {}) {
+  return fmt::format("/{}calibration{}{}", calibration.lead_times > 0 ? "rollout_" : "",
+                     name.empty() ? "" : "/", name);
+}
 
-[[noreturn]] void refuse_calibration(const std::string& path, const std::string& why) {
-  fail_input(errors::damaged, "{}: {}: {}; write it again by `mylos calibrate`", path, calibration_group,
+[[noreturn]] void refuse(const ConformalCalibration& calibration, const std::string& path,
+                         const std::string& why) {
+  fail_input(errors::damaged, "{}: {}: {}; write it again by `mylos calibrate`", path, path_of(calibration),
              why);
 }
 
 void require_valid(const ConformalCalibration& calibration, const std::string& path) {
   const double coverage = calibration.coverage;
   if (!(coverage > 0 && coverage < 1))
-    refuse_calibration(path, fmt::format("coverage is {}, not between 0 and 1", coverage));
+    refuse(calibration, path, fmt::format("coverage is {}, not between 0 and 1", coverage));
   const std::int64_t needed = min_calibration_samples(coverage);
   if (calibration.samples < needed) {
-    refuse_calibration(path, fmt::format("coverage {} of {} samples, where it needs {}", coverage,
-                                         calibration.samples, needed));
+    refuse(
+        calibration, path,
+        fmt::format("coverage {} of {} samples, where it needs {}", coverage, calibration.samples, needed));
   }
   for (const double quantile : calibration.quantiles) {
     if (std::isfinite(quantile) && quantile >= 0) continue;
-    refuse_calibration(path, fmt::format("quantiles has {}, which is no width", quantile));
+    refuse(calibration, path, fmt::format("quantiles has {}, which is no width", quantile));
   }
 }
 
@@ -53,6 +58,15 @@ void ConformalCalibration::bounds(std::span<const float> means, std::span<const 
   }
 }
 
+ConformalCalibration ConformalCalibration::at_lead_time(std::int64_t step) const {
+  ConformalCalibration one = *this;
+  const auto channels = std::ssize(quantiles) / lead_times;
+  const auto first = quantiles.begin() + (step - 1) * channels;
+  one.quantiles.assign(first, first + channels);
+  one.lead_times = 0;
+  return one;
+}
+
 std::int64_t quantile_rank(std::int64_t samples, double coverage) {
   // The coverage is off its decimal number by half an epsilon at most, and the product by another half.
   constexpr double rounding = 2 * std::numeric_limits<double>::epsilon();
@@ -69,20 +83,33 @@ std::int64_t min_calibration_samples(double coverage) {
 }
 
 void add_calibration(CheckpointState& state, ConformalCalibration& calibration) {
-  const auto path = [](const char* name) { return fmt::format("{}/{}", calibration_group, name); };
+  const auto path = [&](const char* name) { return path_of(calibration, name); };
   state.add_scalar(path("coverage"), calibration.coverage);
   state.add_scalar(path("samples"), calibration.samples);
-  state.add_host(quantiles_path, calibration.quantiles.data(),
-                 {static_cast<std::int64_t>(calibration.quantiles.size())});
+  std::vector<std::int64_t> dims{std::ssize(calibration.quantiles)};
+  if (calibration.lead_times > 0) dims = {calibration.lead_times, dims.front() / calibration.lead_times};
+  state.add_host(path("quantiles"), calibration.quantiles.data(), dims);
   state.add_text(path("split"), calibration.split);
   state.add_text(path("score"), std::string(name_of(calibration.score)));
 }
 
-std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader) {
-  if (!reader.exists(calibration_group)) return std::nullopt;
+std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader, Calibrated of) {
   ConformalCalibration calibration;
-  if (reader.exists(quantiles_path))
-    calibration.quantiles.resize(static_cast<std::size_t>(reader.length(quantiles_path)));
+  calibration.lead_times = of == Calibrated::rollouts ? 1 : 0;
+  if (!reader.exists(path_of(calibration))) return std::nullopt;
+  const std::string path = path_of(calibration, "quantiles");
+  if (reader.exists(path)) {
+    const bool has_lead_times = of == Calibrated::rollouts && reader.dims(path).size() == 2;
+    std::int64_t count = 0;
+    if (has_lead_times) {
+      const std::vector<std::int64_t> dims = reader.dims(path);
+      calibration.lead_times = std::max<std::int64_t>(1, dims.front());
+      count = checked_product(dims.front(), dims.back(), path.c_str());
+    } else {
+      count = reader.length(path);
+    }
+    calibration.quantiles.resize(static_cast<std::size_t>(count));
+  }
   CheckpointState state;
   add_calibration(state, calibration);
   reader.read(state);
@@ -91,8 +118,8 @@ std::optional<ConformalCalibration> read_calibration(const CheckpointReader& rea
   if (score == name_of(ConformalScore::scaled)) {
     calibration.score = ConformalScore::scaled;
   } else if (score != name_of(ConformalScore::absolute)) {
-    refuse_calibration(reader.path(),
-                       fmt::format("score is \"{}\", not \"absolute\" or \"scaled\"", printable(score)));
+    refuse(calibration, reader.path(),
+           fmt::format("score is \"{}\", not \"absolute\" or \"scaled\"", printable(score)));
   }
   require_valid(calibration, reader.path());
   return calibration;
@@ -100,15 +127,16 @@ std::optional<ConformalCalibration> read_calibration(const CheckpointReader& rea
 
 void require_calibration_fits(const ConformalCalibration& calibration, const TargetShape& shape,
                               const std::string& path) {
-  const auto count = static_cast<std::int64_t>(calibration.quantiles.size());
+  const auto count = std::ssize(calibration.quantiles) / std::max<std::int64_t>(1, calibration.lead_times);
   if (count != shape.channels) {
-    refuse_calibration(path, fmt::format("{} quantiles, where the network has {} {}", count, shape.channels,
-                                         shape.channels == 1 ? "target" : "targets or channels"));
+    refuse(calibration, path,
+           fmt::format("{} quantiles, where the network has {} {}", count, shape.channels,
+                       shape.channels == 1 ? "target" : "targets or channels"));
   }
   if (calibration.score == ConformalScore::scaled && !shape.has_deviations) {
-    refuse_calibration(path,
-                       "its scores are scaled by a predicted standard deviation, and the network "
-                       "predicts none");
+    refuse(calibration, path,
+           "its scores are scaled by a predicted standard deviation, and the network "
+           "predicts none");
   }
 }
 

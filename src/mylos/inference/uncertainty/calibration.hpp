@@ -14,6 +14,8 @@
 //   /calibration/{split, score}        texts; score: "absolute" or "scaled"
 //   /calibration/quantiles             float64, of each target, or of each channel of a field: in the units
 //                                      of the targets, or ("scaled") of the predicted standard deviation
+//   /rollout_calibration/...           the same of rollouts, whose samples are their starts; quantiles
+//                                      [lead times, channels], scores "absolute"
 #pragma once
 
 #include <cstdint>
@@ -41,7 +43,10 @@ struct ConformalCalibration {
   std::string split;         // "validation", "test" or "data": a file
   ConformalScore score = ConformalScore::absolute;
   std::vector<double> quantiles;
+  std::int64_t lead_times = 0;  // of rollouts: quantiles are [lead times, channels]; 0: of single predictions
 
+  /// Returns the calibration of the states after step `step`, counted from 1, of a rollout.
+  [[nodiscard]] ConformalCalibration at_lead_time(std::int64_t step) const;
   /// Returns half of the interval of output `output` of rows one after the other, of targets or of points x
   /// channels. `deviation`: the predicted standard deviation, which absolute scores do not need.
   [[nodiscard]] double half_width(std::size_t output, double deviation) const {
@@ -63,15 +68,18 @@ struct ConformalCalibration {
 /// Returns the fewest samples that have such a quantile: coverage / (1 - coverage), rounded up.
 [[nodiscard]] std::int64_t min_calibration_samples(double coverage);
 
+enum class Calibrated { predictions, rollouts };
+
 /// Adds it to a model file. The state points into `calibration`.
 void add_calibration(CheckpointState& state, ConformalCalibration& calibration);
 
-/// All ranks. Returns nothing if the file has none. Throws Error (damaged) where its parts contradict each
-/// other.
-[[nodiscard]] std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader);
+/// All ranks. Returns nothing if the file has none of these. Throws Error (damaged) where its parts
+/// contradict each other.
+[[nodiscard]] std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader,
+                                                                   Calibrated of = Calibrated::predictions);
 
-/// Throws Error (damaged) unless it has a quantile for each target or channel, and standard deviations for
-/// scores that are scaled by them.
+/// Throws Error (damaged) unless it has a quantile for each target or channel (and lead time), and standard
+/// deviations for scores that are scaled by them.
 void require_calibration_fits(const ConformalCalibration& calibration, const TargetShape& shape,
                               const std::string& path);
 

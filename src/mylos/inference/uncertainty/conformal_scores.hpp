@@ -21,6 +21,10 @@ class ConformalScores {
 
   /// Adds samples. The score of a field's channel is the largest of its points that count.
   void add(const EvaluatedRows& rows);
+  /// Adds the score of a sample in one channel. Each channel gets one of each sample.
+  void add(std::int64_t channel, double score) {
+    of_channels_[static_cast<std::size_t>(channel)].push_back(score);
+  }
 
   /// All ranks. Returns how many scores of all ranks are inf or NaN.
   [[nodiscard]] std::int64_t not_finite(RankGroup& ranks) const;

@@ -19,7 +19,7 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
   };
   starts_ = open(LevelsOf::inputs);
   const LevelLayout layout = level_layout(arrays, starts_->store());
-  std::vector<RolloutMember> members = consecutive_members(*starts_, layout, steps_);
+  std::vector<RolloutMember> members = members_by_stride(*starts_, layout, steps_, steps_ * layout.ahead);
   if (members.empty()) {
     fail_input(errors::too_little_data,
                "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
