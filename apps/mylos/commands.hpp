@@ -129,14 +129,15 @@ inline constexpr const char* training_day_climatology = "training-day";
 struct RolloutArguments {
   NamedCheckpoint run;
   bool ensemble = false;
-  std::vector<std::string> more;  // words of the command line after the first two
-  std::string start;              // file of arrays
-  std::string output;             // file of the levels; tables have its name with other endings
-  std::string truth;              // file of arrays; "" = none
-  std::string climatology;        // file of arrays, or one of these two words; "" = none
-  double perturb = 0;             // standard deviation of the noise of starts, in normalised units
-  std::int64_t members = 1;       // that each network predicts, from starts with noise
-  std::int64_t seed = -1;         // of the noise; -1: the run's
+  std::vector<std::string> more;   // words of the command line after the first two
+  std::string start;               // file of arrays
+  std::string output;              // file of the levels; tables have its name with other endings
+  std::string truth;               // file of arrays; "" = none
+  std::string climatology;         // file of arrays, or one of these two words; "" = none
+  double perturb = 0;              // standard deviation of the noise of starts, in normalised units
+  std::int64_t members = 1;        // that each network predicts, from starts with noise
+  std::int64_t dropout_masks = 0;  // that one network predicts with; 0: no dropout
+  std::int64_t seed = -1;          // of the noise or the masks; -1: the run's
   std::int64_t steps = 1;
   std::string samples = "all";  // of the axis "sample" of `start`: "3", "0:8", "0,2,5"
   std::string starts = "0";     // first levels, likewise

@@ -175,6 +175,40 @@ def check_ensembles(command):
     assert (states_of(command.folder / "flow.h5", 4)[:, :, 0] != states[:, :, 0]).mean() > 0.9
 
 
+def check_dropout(command, full):
+    """Members are those of predictions with the same masks, which stay the same at the next steps; on any number of ranks."""
+    command.write("dropout.toml", fields_deck().replace('activation = "gelu"', 'activation = "gelu"\ndropout = 0.4'))
+    command.must("train", "dropout.toml", "run.folder=dropout")
+    masks, starts, words = 3, LEVELS - 2, ["--mc-dropout", 3, "--seed", 5]
+    rolled = ["rollout", "dropout", "fields.h5", "--steps", 2, "--start", f"0:{starts}", "--out", "flow.h5", "--truth", "fields.h5", *words]
+    command.must(*rolled)
+    names = ("flow.h5", "flow.errors.nc", "flow.errors.csv")
+    expected = [(command.folder / name).read_bytes() for name in names]
+    assert {"spread", "crps"} <= scores_of(command.folder / "flow.errors.nc").keys()
+    with h5py.File(command.folder / "flow.h5") as file:  # [member, start, time, ...]
+        states = [file["u"][:], file["deep/v"][:].swapaxes(2, 3)]
+
+    def require_members(source, mask, level):
+        command.must("predict", "dropout", source, "predicted.h5", "--members", *words)
+        with h5py.File(command.folder / "predicted.h5") as file:
+            found = [file[f"u_member_{mask}"][:starts], file[f"deep/v_member_{mask}"][:, :starts].swapaxes(0, 1)]
+        for one, other in zip(found, states):
+            assert numpy.allclose(one, other[mask, :, level], rtol=1e-5, atol=1e-6), (level, mask, abs(one - other[mask, :, level]).max())
+    for mask in range(masks):
+        require_members("fields.h5", mask, 1)
+        (command.folder / "after.h5").write_bytes((command.folder / "fields.h5").read_bytes())
+        with h5py.File(command.folder / "after.h5", "a") as file:  # levels are the states after one step with this mask
+            file["u"][:starts, :, ::2], file["deep/v"][::2, :starts] = states[0][mask, :, 1], states[1][mask, :, 1].swapaxes(0, 1)
+            file["f"][:starts] = file["f"][1:starts + 1]
+        require_members("after.h5", mask, 2)
+    assert (states[0][0, :, 1] != states[0][1, :, 1]).mean() > 0.9
+    for ranks in (2, 3, 4) if full else (3,):
+        command.must(*rolled, ranks=ranks)
+        assert expected == [(command.folder / name).read_bytes() for name in names], ranks
+    command.must(*rolled[:-1], 6)
+    assert (command.folder / "flow.h5").read_bytes() != expected[0]
+
+
 def check_ranks(command, full):
     """The same bits on any number of ranks."""
     run = ["--ensemble", "run1", "run2"]
@@ -228,11 +262,13 @@ def check_refusals(command):
                            (["none.h5"], ("no-such-file", "none.h5"))):
         command.must_refuse([*compared, *words], *refusal, ranks=2)
     for words, refusal in ((["--climatology", "training"], ("arguments-conflict", "--truth")), (["--perturb", "0.1"], ("arguments-conflict", "--members")),
-                           (["--members", 3], ("arguments-conflict", "--perturb")), (["--perturb", 0, "--members", 3], ("bad-argument", "--perturb"))):
+                           (["--members", 3], ("arguments-conflict", "--perturb")), (["--perturb", 0, "--members", 3], ("bad-argument", "--perturb")),
+                           (["--seed", 3], ("arguments-conflict", "--mc-dropout")), (["--mc-dropout", 2], ("not-measured", "no layer with dropout")),
+                           (["--mc-dropout", 2, "--perturb", 0.1, "--members", 3], ("arguments-conflict", "--mc-dropout"))):
         command.must_refuse([*plain, *words], *refusal)
     command.must_refuse(["rollout", "run1", "run2", "fields.h5", "--steps", 2, "--out", "no.h5"], "extra-argument", "fields.h5")
     command.must_refuse(["rollout", "--ensemble", "run1", "fields.h5", "--steps", 2, "--out", "no.h5"], "missing-argument", "at least 2 members")
     assert not list(command.folder.glob("no.*"))
 
 
-run_cases(set_up, check_variables, check_climatology, check_ensembles, check_ranks, check_evaluations, check_refusals)
+run_cases(set_up, check_variables, check_climatology, check_ensembles, check_dropout, check_ranks, check_evaluations, check_refusals)

@@ -1,5 +1,6 @@
 // mylos rollout RUN START --steps N --out FILE [--truth FILE] [--climatology FILE] [--sample LIST]
-// [--start LIST] [--perturb DEVIATION --members N [--seed N]]; mylos rollout --ensemble RUN RUN ... START ...
+// [--start LIST] [--perturb DEVIATION --members N | --mc-dropout N] [--seed N]; mylos rollout --ensemble RUN
+// RUN ... START ...
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -113,9 +114,10 @@ ExitCode rollout_command(const RolloutArguments& given) {
   std::optional<StartNoise> noise;
   RolloutRequest request{.steps = arguments.steps,
                          .networks = 1 + std::ssize(networks.others),
-                         .copies = arguments.members,
+                         .copies = std::max(arguments.members, arguments.dropout_masks),
                          .has_spectrum = true,
-                         .has_scores = has_truth};
+                         .has_scores = has_truth,
+                         .drops = arguments.dropout_masks > 0};
   // Rank 0 writes while others read: an HDF5 library for MPI may make MPI calls, so not by run_on_first.
   std::optional<RolloutLevels> levels;
   run_on_all(ranks, [&] {

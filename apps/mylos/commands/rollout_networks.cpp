@@ -20,6 +20,14 @@ std::vector<EnsembleMember> members_of(RankGroup& ranks, const RolloutArguments&
   return members;
 }
 
+/// Makes the network's dropout masks those of a seed; -1: of the run's.
+void set_masks(StoredNetwork& network, std::int64_t seed) {
+  require_dropout(network);
+  if (seed < 0) return;
+  network.options.run.seed = static_cast<std::uint64_t>(seed);
+  set_chain(network);
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<RowInference>> RolloutNetworks::rows() const {
@@ -46,7 +54,8 @@ RolloutNetworks open_networks(const RolloutArguments& arguments,
     run_on_all(reader.ranks(), [&] {
       if (networks.starts == nullptr) {
         check(opened.network);
-        if (members.size() > 1) require_averages(opened.network);
+        if (members.size() > 1 || arguments.dropout_masks > 0) require_averages(opened.network);
+        if (arguments.dropout_masks > 0) set_masks(opened.network, arguments.seed);
         networks.starts = open_starts(opened.network, arguments.start);
         shape = shape_of_samples(opened.network, *networks.starts);
       }

@@ -21,14 +21,6 @@ void require_no_tokens(const StoredNetwork& network) {
              network.path);
 }
 
-void require_dropout(const StoredNetwork& network) {
-  if (has_dropout(network.options.model)) return;
-  fail_input(errors::not_measured,
-             "--mc-dropout: {} has no layer with dropout, so that all its passes are equal; train it with "
-             "model.dropout = 0.1, or another probability, or give several networks to --ensemble",
-             network.path);
-}
-
 /// Returns the files that the command line means.
 std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& first,
                                        const std::vector<std::string>& more) {
@@ -47,6 +39,14 @@ void require_averages(const StoredNetwork& network) {
       "{}: is a network of model.loss = \"{}\", and averages of quantiles are not the quantiles of the "
       "members together; `mylos predict` and `mylos eval` take each network alone",
       network.path, mylos::name_of(network.options.model.loss));
+}
+
+void require_dropout(const StoredNetwork& network) {
+  if (has_dropout(network.options.model)) return;
+  fail_input(errors::not_measured,
+             "--mc-dropout: {} has no layer with dropout, so that all its passes are equal; train it with "
+             "model.dropout = 0.1, or another probability, or give several networks to --ensemble",
+             network.path);
 }
 
 void require_no_more_words(const MemberArguments& arguments) {

@@ -22,6 +22,9 @@ void require_no_more_words(const MemberArguments& arguments);
 /// Throws Error (not_measured) for a network whose outputs have no meaningful mean over several: quantiles.
 void require_averages(const StoredNetwork& network);
 
+/// Throws Error (not_measured) for a network without dropout.
+void require_dropout(const StoredNetwork& network);
+
 /// All ranks. `checkpoint`: the first of an ensemble, or the only one; `more`: the others. Throws Error on
 /// all ranks as open_model() and require_ensemble() do, for networks of tokens, and for --mc-dropout
 /// of a network without dropout.

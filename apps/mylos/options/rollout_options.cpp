@@ -39,8 +39,9 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
           "run's training files, \"training-day\" that by day of the year: for anomaly correlations, and as "
           "a baseline")
       ->needs(truth);
-  rollout->add_flag("--ensemble", arguments.ensemble,
-                    "Several networks predict each start: mylos rollout --ensemble RUN RUN ... INITIAL");
+  CLI::Option* ensemble =
+      rollout->add_flag("--ensemble", arguments.ensemble,
+                        "Several networks predict each start: mylos rollout --ensemble RUN RUN ... INITIAL");
   rollout->add_option("more", arguments.more, "With --ensemble: the other words");
   CLI::Option* perturb = rollout
                              ->add_option("--perturb", arguments.perturb,
@@ -53,9 +54,17 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
                              ->check(integer_from(2, 1000))
                              ->needs(perturb);
   perturb->needs(members);
-  rollout->add_option("--seed", arguments.seed, "Seed of the noise (default: the run's seed)")
-      ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))
-      ->needs(perturb);
+  CLI::Option* masks =
+      rollout
+          ->add_option("--mc-dropout", arguments.dropout_masks,
+                       "Rollouts of the network from each start, each with a dropout mask of its own")
+          ->check(integer_from(2, 1000))
+          ->excludes(ensemble)
+          ->excludes(perturb);
+  CLI::Option* seed = rollout
+                          ->add_option("--seed", arguments.seed,
+                                       "Seed of the noise, or of the masks (default: the run's seed)")
+                          ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()));
   rollout
       ->add_option("--sample", arguments.samples,
                    "Members, if the arrays have an axis \"sample\": numbers and ranges from 0, such as 3 or "
@@ -71,7 +80,11 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
       "Under mpirun the members are divided over the ranks. Levels are counted from 0 in the file, in steps "
       "of the time\n"
       "slice of [data.arrays], whose beginning and end do not apply.");
-  rollout->callback([&] { command = [&] { return rollout_command(arguments); }; });
+  rollout->callback([&, perturb, masks, seed] {
+    if (seed->count() > 0 && perturb->count() + masks->count() == 0)
+      throw CLI::RequiresError("--seed", "--perturb or --mc-dropout");
+    command = [&] { return rollout_command(arguments); };
+  });
 }
 
 }  // namespace mylos::app

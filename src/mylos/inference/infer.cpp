@@ -32,7 +32,7 @@ std::size_t RowInference::memory_bytes(const Chain& chain, std::int64_t samples)
   return Tensors(chain, samples, nullptr).pieces.bytes();
 }
 
-void RowInference::run(std::span<const float> inputs, std::span<float> outputs) {
+void RowInference::run(std::span<const float> inputs, std::span<float> outputs, const DropoutMask& mask) {
   const Chain& chain = context_.model.chain();
   if (chain.input_type() == DType::int32)
     fail_input(errors::bad_call, "the network reads tokens, not floats");
@@ -63,7 +63,7 @@ void RowInference::run(std::span<const float> inputs, std::span<float> outputs) 
     float* const to = outputs.data() + static_cast<std::size_t>(first) * width;
     Kokkos::deep_copy(HostFloats<float>(to, static_cast<std::size_t>(floats.size())), floats.flat<float>());
   };
-  infer_in_pieces(context_, static_cast<std::int64_t>(rows), context_.model.samples(), inputs_of, take);
+  infer_in_pieces(context_, static_cast<std::int64_t>(rows), context_.model.samples(), inputs_of, take, mask);
   normalizer_.undo_targets(outputs);
 }
 

@@ -15,6 +15,12 @@
 
 namespace mylos {
 
+/// A dropout mask of passes that are not of training, as of mylos/model/block.hpp.
+struct DropoutMask {
+  const std::uint64_t* number = nullptr;  // device memory; null: no dropout
+  std::uint64_t first_sample = 0;         // the index of the first sample, by which masks differ
+};
+
 /// Runs the network over `samples` samples, at most `piece` at a time. For networks whose samples are one
 /// row. Allocates nothing.
 ///
@@ -23,10 +29,15 @@ namespace mylos {
 /// samples from `first` on, in the type of the head and in device memory that the next piece overwrites.
 template <class InputsOf, class Take>
 void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std::int64_t piece,
-                     const InputsOf& inputs_of, const Take& take) {
-  const StepContext step{.exec = context.exec, .engines = context.engines, .training = false};
+                     const InputsOf& inputs_of, const Take& take, const DropoutMask& mask = {}) {
+  StepContext step{.exec = context.exec,
+                   .engines = context.engines,
+                   .step = mask.number,
+                   .training = false,
+                   .drops = mask.number != nullptr};
   for (std::int64_t first = 0; first < samples; first += piece) {
     const std::int64_t count = std::min(piece, samples - first);
+    step.first_sample = mask.first_sample + static_cast<std::uint64_t>(first);
     context.model.forward(step, inputs_of(first, count));
     take(first, context.model.head_outputs(step, 0, count));
   }
@@ -43,7 +54,7 @@ class RowInference {
   /// Computes outputs [rows, outputs] of inputs [rows, inputs], any number of rows. Of classes the outputs
   /// are logits. inf and NaN are computed with like other numbers. Throws Error (bad_input) where the sizes
   /// do not fit, and for a network of tokens.
-  void run(std::span<const float> inputs, std::span<float> outputs);
+  void run(std::span<const float> inputs, std::span<float> outputs, const DropoutMask& mask = {});
 
   /// Returns the bytes in the memory of the network, for pieces of `samples` rows.
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);

@@ -1,27 +1,13 @@
 #include "mylos/inference/ensemble/network_passes.hpp"
 
-#include <numeric>
-
 #include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"
 #include "mylos/inference/ensemble/member_sums.hpp"
+#include "mylos/inference/ensemble/pass_numbers.hpp"
 #include "mylos/inference/infer.hpp"
 
 namespace mylos {
-namespace {
-
-/// The number of each pass, in the memory of the network: the random numbers' step.
-Kokkos::View<std::uint64_t*, Device> pass_numbers(std::int64_t count) {
-  const Kokkos::View<std::uint64_t*, Device> numbers("passes", static_cast<std::size_t>(count));
-  std::vector<std::uint64_t> own(static_cast<std::size_t>(count));
-  std::iota(own.begin(), own.end(), std::uint64_t{0});
-  Kokkos::deep_copy(numbers, Kokkos::View<const std::uint64_t*, Kokkos::HostSpace>(own.data(), own.size()));
-  return numbers;
-}
-
-}  // namespace
-
 NetworkPasses::NetworkPasses(const InferenceContext& context, RankGroup& ranks, const OpenedNetwork& opened,
                              const InferenceModel& model, DataPart part, const DropoutPasses& passes)
     : context_(context), ranks_(ranks), opened_(opened), model_(model), part_(part), passes_(passes) {}

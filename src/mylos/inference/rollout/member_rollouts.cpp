@@ -15,6 +15,7 @@ MemberRollouts::MemberRollouts(std::span<RowInference* const> networks, const Tr
       values_(static_cast<std::size_t>(data.layout().state_values())),
       forecasts_(request.forecasts()),
       windows_(data.layout(), request.members_at_once, forecasts_),
+      masks_(request.drops ? pass_numbers(request.forecasts()) : PassNumbers()),
       outputs_(static_cast<std::size_t>(request.members_at_once * forecasts_) * values_),
       states_(outputs_.size()),
       starts_(static_cast<std::size_t>(request.members_at_once) * values_),
@@ -55,12 +56,17 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
 
 void MemberRollouts::advance(std::int64_t step) {
   if (count_ == 0) return;
-  const std::size_t networks = networks_.size();
+  const std::size_t parts = request_.drops ? static_cast<std::size_t>(forecasts_) : networks_.size();
+  const LevelLayout& layout = data_.layout();
+  const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
   const std::span<const float> inputs = windows_.inputs();
   const auto outputs = std::span(outputs_).first(static_cast<std::size_t>(count_ * forecasts_) * values_);
-  for (std::size_t i = 0; i < networks; ++i) {
-    networks_[i]->run(inputs.subspan(i * (inputs.size() / networks), inputs.size() / networks),
-                      outputs.subspan(i * (outputs.size() / networks), outputs.size() / networks));
+  for (std::size_t i = 0; i < parts; ++i) {
+    DropoutMask mask;
+    if (request_.drops) mask = {masks_.data() + i, static_cast<std::uint64_t>(first_ * rows_of_member)};
+    networks_[i * networks_.size() / parts]->run(
+        inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
+        outputs.subspan(i * (outputs.size() / parts), outputs.size() / parts), mask);
   }
   windows_.advance(data_, step, outputs, step == request_.steps);
   for (std::int64_t member = 0; member < count_; ++member) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "mylos/inference/ensemble/pass_numbers.hpp"
 #include "mylos/inference/rollout/rollout.hpp"
 #include "mylos/inference/rollout/rollout_windows.hpp"
 
@@ -47,6 +48,7 @@ class MemberRollouts {
   std::size_t values_;  // of a state
   std::int64_t forecasts_;
   RolloutWindows windows_;
+  PassNumbers masks_;  // of each forecast, where they drop
   std::vector<float> outputs_;
   std::vector<float> states_;  // [members, forecasts, values]
   std::vector<float> starts_;

@@ -2,7 +2,8 @@
 // persistence, which predicts that nothing changes, and with a climatology.
 //
 // A member is one start of the data. Each network predicts each member `copies` times, from starts that
-// `noise` makes differ. With more than one of these forecasts the member's state is their mean.
+// `noise` makes differ, or with a dropout mask for each copy, the same at all steps. With more than one of
+// these forecasts the member's state is their mean.
 #pragma once
 
 #include <functional>
@@ -68,6 +69,7 @@ struct RolloutRequest {
   MeasureWeights weights = {};  // in the measures
   /// Whose intervals are measured with has_scores, of lead times 1 ... steps and of one forecast; null: none.
   const ConformalCalibration* intervals = nullptr;
+  bool drops = false;                 // forecast i drops by mask i, which depends on the member's number
   const StartNoise* noise = nullptr;  // null: forecasts begin with the levels of the data
   /// Returns the climatology [points, outputs] at the time of a member's truth after a step; for has_scores.
   /// Null: none is known.

@@ -36,10 +36,11 @@ void require_same_axes(const Grids& grids) {
              grids.path, text_of_shape(grids.given), text_of_shape(grids.trained));
 }
 
-Chain chain_on_grid(const ModelOptions& model, const PrecisionOptions& precision, const Grids& grids) {
-  constexpr std::uint64_t no_seed = 0;  // nothing is drawn
+/// `seed`: of dropout masks.
+Chain chain_on_grid(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                    const Grids& grids) {
   try {
-    return make_chain(model, precision, no_seed, false);
+    return make_chain(model, precision, seed, false);
   } catch (const Error& error) {
     throw error.with(fmt::format("{}: was trained on samples of {} and cannot read samples of {}: {}",
                                  grids.path, text_of_shape(grids.trained), text_of_shape(grids.given),
@@ -123,7 +124,7 @@ void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape
   model.shape = shape;
   model.inputs = size_of_shape(shape, network.path.c_str());
   if (!takes_outputs_of_data(model.chain, model.chain.size() - 1)) model.outputs = 0;
-  Chain chain = chain_on_grid(model, network.options.precision, grids);
+  Chain chain = chain_on_grid(model, network.options.precision, network.options.run.seed, grids);
   require_same_weights(network.chain, chain, grids);
   if (require_memory) require_memory(chain, scaling_bytes(network.training.normalizer, chain));
   network.training.normalizer = normalizer_on_grid(network, chain, grids);
