@@ -38,6 +38,13 @@ def write_levels(path, levels, seed, wide=WIDE):
                depth=source.normal(size=(HIGH, wide)).astype("f4"))
 
 
+def points_deck():
+    """Each point is a sample of its own, with two levels of its past."""
+    return deck_text(run=dict(name="points", steps=8), data=dict(train="train.h5", batch=40, normalize="standard"),
+                     data__arrays=dict(inputs=["/sst", "/wind"], targets=["/heat", "/sst"], axes="time y x", history=2, points_are_samples=True),
+                     model=dict(type="mlp", hidden=[4], loss="mse"), precision=dict(compute="fp32"))
+
+
 def set_up(command):
     areas = numpy.random.default_rng(5).uniform(0.5, 2, (HIGH, WIDE))
     areas[1, :2] = 0  # these points do not count
@@ -94,6 +101,24 @@ def check_quantiles(command):
     scores = [numpy.nanmax(errors_of(command, "every", name, HELD[name] - STEPS)[::2], axis=(3, 4)) for name in ("held-a.h5", "held-b.h5")]
     command.must("calibrate", "every", "--split", "test", "--coverage", COVERAGE, "--rollout", STEPS)
     assert numpy.allclose(quantiles_of(command, "every/calibrated.h5"), quantile(numpy.concatenate(scores), COVERAGE), rtol=1e-6)
+
+
+def check_points(command):
+    """Where points are samples a band holds all points of a channel too; rollouts begin with several levels."""
+    command.write("points.toml", points_deck())
+    command.must("train", "points.toml", "run.folder=points")
+    command.must("calibrate", "points", "--data", "held-b.h5", "--coverage", COVERAGE, "--rollout", STEPS, "--out", "points.h5")
+    starts = HELD["held-b.h5"] - STEPS - 1
+    rollout(command, "points", "held-b.h5", starts)
+    with h5py.File(command.folder / "held-b.h5") as file:
+        truth = numpy.stack([file[name][:] for name in ("sst", "heat")], axis=1).astype("f8")
+    errors = numpy.array([abs(states[1:] - truth[start + 2:start + 2 + STEPS]) for start, states in enumerate(fields_of(command).astype("f8"))])
+    found, expected = quantiles_of(command, "points.h5"), quantile(errors.max((3, 4)), COVERAGE)
+    assert numpy.allclose(found[:, ::-1], expected, rtol=1e-6), (found, expected)
+    with h5py.File(command.folder / "points.h5") as file:
+        assert file["calibration/samples"][()] == 10 * HIGH * WIDE and file["rollout_calibration/samples"][()] == starts
+    command.must("calibrate", "points", "--data", "held-b.h5", "--coverage", COVERAGE, "--rollout", STEPS, "--out", "ranks.h5", ranks=2)
+    assert numpy.array_equal(quantiles_of(command, "ranks.h5"), found)
 
 
 def check_bounds(command):
@@ -192,4 +217,4 @@ def check_damage(command):
             command.must(*arguments)
 
 
-run_cases(set_up, check_quantiles, check_bounds, check_other_networks, check_ranks, check_refusals, check_damage)
+run_cases(set_up, check_quantiles, check_points, check_bounds, check_other_networks, check_ranks, check_refusals, check_damage)

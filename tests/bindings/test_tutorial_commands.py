@@ -45,7 +45,9 @@ def check_ocean(output, _folder):
     errors = re.findall(r"step (\d+): RMSE ([\d.]+) K, persistence ([\d.]+) K", output)
     assert [step for step, _, _ in errors] == ["1", "10", "50"], output
     assert all(float(network) < float(persistence) for _, network, persistence in errors), errors
-    return f"errors {errors}"
+    bounds = re.findall(r"step (\d+): \+- ([\d.]+) K, coverage (\d+) %", output)
+    assert [step for step, _, _ in bounds] == ["1", "10", "50"] and all(75 <= int(coverage) <= 99 for _, _, coverage in bounds), bounds
+    return f"errors {errors}, bounds {bounds}"
 
 
 CHECKS = {"ocean.md": check_ocean, "tables.md": check_tables, "language.md": check_language, "cluster.md": check_cluster}
