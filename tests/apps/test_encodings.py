@@ -77,8 +77,8 @@ def network_of(path):
     with h5py.File(path) as file:
         one, = file["model"].values()
         weight, bias = one["weight"][()].astype("f8").reshape(1, -1), one["bias"][()].astype("f8")
-        (shift, scale), (of_target, scale_of_target) = ([file[f"data/normalization/{of}/{name}"][()].reshape(12, -1)[0] for name in ("shift", "scale")]
-                                                        for of in ("inputs", "targets"))
+        (shift, scale), (of_target, scale_of_target) = ([file[f"data/normalization/{of}/{name}"][()].reshape(-1, channels)[0] for name in ("shift", "scale")]
+                                                        for of, channels in (("inputs", weight.shape[1]), ("targets", 1)))
         assert file["samples/input_names"][()].decode().split("\n") == NAMES or weight.shape[1] != len(NAMES)
     return lambda inputs: ((inputs - shift) * scale @ weight.T + bias) / scale_of_target + of_target, scale_of_target, (shift, scale)
 
@@ -122,6 +122,7 @@ def check_rollouts(command):
         inputs = inputs_of(command.folder / "start.h5", count=steps + 1)
         with h5py.File(command.folder / "traj.h5") as file:
             found = file["u"][()].reshape(steps + 1, -1)
+            assert numpy.allclose(file["time"][()], HOURS / 24 * numpy.arange(steps + 1)), (levels, file["time"][()])
         level = inputs[0]
         for step in range(1, steps + 1):
             outputs = network(level)
@@ -149,6 +150,27 @@ def check_predictions(command):
     pairs = numpy.concatenate([inputs[:-2][..., [0, 3, 4]], inputs[1:-1][..., [0, 3, 4, 5, 6]]], axis=-1)
     with h5py.File(command.folder / "predicted.h5") as file:
         assert numpy.allclose(file["u"][()].reshape(LEVELS - 2, -1), network(pairs)[..., 0], rtol=1e-5, atol=1e-5)
+
+
+def check_points(command):
+    """Points that are samples know where they are too."""
+    command.write("points.toml", deck_text(run=dict(name="points", steps=2), data=dict(train="train.h5", batch=8, normalize="standard"),
+                                           data__arrays=ARRAYS | dict(points_are_samples=True), model=dict(type="mlp", hidden=[], loss="mse"),
+                                           precision=dict(compute="fp32")))
+    command.must("train", "points.toml")
+    network, _, (shift, scale) = network_of(last_checkpoint(command, "runs/points"))
+    assert not shift[[1, 2, 3, 4, 6, 7, 8]].any() and (scale[[1, 2, 3, 4, 6, 7, 8]] == 1).all()
+    write(command.folder / "start.h5", 5, levels=2)
+    command.must("rollout", "runs/points", "start.h5", "--steps", 4, "--out", "traj.h5")
+    inputs = inputs_of(command.folder / "start.h5", count=5)
+    with h5py.File(command.folder / "traj.h5") as file:
+        found = file["u"][()].reshape(5, -1)
+    level = inputs[0]
+    for step in range(1, 5):
+        outputs = network(level)
+        assert numpy.allclose(found[step], outputs[:, 0], rtol=1e-5, atol=1e-5), step
+        level = inputs[step].copy()
+        level[:, 0] = outputs[:, 0]
 
 
 def check_identity(command):
@@ -189,4 +211,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_scaling, check_losses, check_rollouts, check_predictions, check_identity, check_refusals)
+    run_cases(prepare, check_scaling, check_losses, check_rollouts, check_predictions, check_points, check_identity, check_refusals)

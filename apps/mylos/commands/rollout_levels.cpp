@@ -34,6 +34,7 @@ RolloutLevels::RolloutLevels(const RolloutArguments& arguments, const StoredNetw
                        .levels = {},
                        .checkpoint = network.path,
                        .parts = {},
+                       .level_step = network.samples.level_step,
                        .forecasts = request.forecasts()};
   if (intervals_ != nullptr) {
     for (const char* suffix : {"_lower", "_upper"})

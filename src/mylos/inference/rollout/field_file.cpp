@@ -42,11 +42,22 @@ DType type_of_coordinates(hdf5::NumberType type, std::span<const double> values)
   return is_integer && whole ? DType::int64 : DType::fp64;
 }
 
+/// Returns the distance of coordinates beyond the last one: that of the last two, or of a time axis with one
+/// level the step in its units; 0 if it is not known.
+double distance_beyond(const AxisCoordinates& axis, const LevelStep& step) {
+  if (axis.values.size() > 1) return axis.values.back() - axis.values[axis.values.size() - 2];
+  if (axis.axis != time_axis) return 1;
+  const std::string units = units_of(axis);
+  const std::string unit = units.substr(0, units.find(" since "));
+  if (unit == step.unit) return step.length;
+  const double own_ms = milliseconds_of_unit(unit);
+  return own_ms == 0 ? 0 : step.length * milliseconds_of_unit(step.unit) / own_ms;
+}
+
 /// Returns the coordinate at an index that may lie beyond the last one.
-double coordinate_at(const std::vector<double>& values, std::int64_t index) {
+double coordinate_at(const std::vector<double>& values, std::int64_t index, double distance) {
   const auto count = static_cast<std::int64_t>(values.size());
   if (index < count) return values[static_cast<std::size_t>(index)];
-  const double distance = count > 1 ? values.back() - values[values.size() - 2] : 1;
   return values.back() + static_cast<double>(index - count + 1) * distance;
 }
 
@@ -204,9 +215,13 @@ struct FieldFile::State {
     if (file_->exists(axis.scale)) return axis.scale;
     std::vector<double> values = axis.values;
     if (axis.axis == mylos::time_axis || axis.axis == sample_axis) {
+      const double distance = distance_beyond(axis, shape_.level_step);
+      const bool is_beyond = axis.axis == mylos::time_axis && !shape_.levels.empty() &&
+                             std::ranges::max(shape_.levels) >= std::ssize(values);
+      if (is_beyond && distance == 0) return "";
       values.clear();
       for (const std::int64_t index : axis.axis == sample_axis ? shape_.members : shape_.levels)
-        values.push_back(coordinate_at(axis.values, index));
+        values.push_back(coordinate_at(axis.values, index, distance));
     }
     const hdf5::NumberType type = hdf5::Array(source_, axis.scale).facts().type;
     const auto count = static_cast<std::int64_t>(values.size());

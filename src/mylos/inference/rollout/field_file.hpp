@@ -6,7 +6,8 @@
 // and the attributes that say how they are packed or filled are left out. Numbers that a mask leaves out are
 // _FillValue. Axes of the grid have the extents
 // of the deck's slices. The time axis has the levels that are written; their times are those of the data,
-// which are continued at the distance of its last two levels.
+// which are continued at the distance of its last two levels; if there is only one and the shape has no step
+// of levels, there are none.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct FieldFileShape {
   std::vector<std::int64_t> levels;   // the index of each along the axis "time" of the data, from 0
   std::string checkpoint;             // by which the fields were predicted
   std::vector<FieldPart> parts = {};  // besides the predictions themselves
-  std::int64_t forecasts = 1;         // of each member; of several, arrays have an axis "member" in front
+  LevelStep level_step = {};   // of the training: the distance of later times if the data have one level
+  std::int64_t forecasts = 1;  // of each member; of several, arrays have an axis "member" in front
 };
 
 class FieldFile {
