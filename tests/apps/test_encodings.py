@@ -131,6 +131,15 @@ def check_rollouts(command):
             level[:, 0] = outputs[:, 0]
 
 
+def check_gaps(command):
+    """Steps count levels: a gap on their way has no time for them."""
+    write(command.folder / "gap.h5", 5, levels=4, times=HOURS / 24 * numpy.array([0, 1, 3, 4]))
+    rollout = ["rollout", "runs/encoded", "gap.h5", "--out", "traj.h5", "--steps"]
+    command.must(*rollout, 2)
+    command.must_refuse([*rollout, 3], "data-mismatch", "gap.h5")
+    command.must(*rollout, 9, "--start", 2)
+
+
 def check_predictions(command):
     """Of files whose units are others, and of a network of two levels."""
     write(command.folder / "hours.h5", 7, units="hours since 1900-01-01", times=(FIRST - datetime.datetime(1900, 1, 1)).total_seconds() / 3600 + HOURS * numpy.arange(LEVELS))
@@ -211,4 +220,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_scaling, check_losses, check_rollouts, check_predictions, check_points, check_identity, check_refusals)
+    run_cases(prepare, check_scaling, check_losses, check_rollouts, check_gaps, check_predictions, check_points, check_identity, check_refusals)

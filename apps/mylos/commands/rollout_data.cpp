@@ -116,8 +116,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
       rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps);
   const std::int64_t predicted = arguments.steps * layout.ahead;
   for (const RolloutMember& member : members) {
-    data.starts->require_no_gap(
-        member, layout.history + (layout.has_stored_forcings() ? predicted - layout.ahead : 0));
+    data.starts->require_no_gap(member,
+                                layout.history + (layout.has_forcings() ? predicted - layout.ahead : 0));
     if (data.truth != nullptr) data.truth->require_no_gap(member, layout.history + predicted);
   }
   data.trajectories.emplace(options, data.starts, data.truth, std::move(members), network.samples.level_step);
