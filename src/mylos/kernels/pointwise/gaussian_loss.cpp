@@ -1,8 +1,7 @@
 #include "mylos/kernels/pointwise/gaussian_loss.hpp"
 
-#include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/pointwise/fields/weighted_numbers.hpp"
 
 namespace mylos {
 namespace {
@@ -28,60 +27,22 @@ KOKKOS_FORCEINLINE_FUNCTION Likelihood likelihood(float mean, float log_variance
           0.5f - 0.5f * (error * base) * error};
 }
 
-template <class T>
-void likelihood_of(const Execution& exec, const FieldPoints& field, const LossArrays& arrays) {
-  const T* predictions = arrays.predictions.as<T>();
-  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const FieldWeights weights = field.weights;
-  const std::int64_t points = field.points;
-  const std::int64_t channels = field.channels;
-  const std::int64_t columns = points * channels;
-  for_each_row(
-      exec, "gaussian_loss", arrays.predictions.rows(), columns,
-      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* p = predictions + index * columns * 2;
-        const float* t = arrays.targets + index * columns;
-        const auto value = [=](std::int64_t point, std::int64_t c) {
-          const T* const mean = p + point * 2 * channels + c;
-          const std::int64_t number = point * channels + c;
-          const Likelihood of = likelihood(to_float(mean[0]), to_float(mean[channels]), t[number]);
-          return weighted(weights.number(number), static_cast<double>(of.value));
-        };
-        double sum = 0;
-        if (points == 1) {
-          sum = weighted(weights.point(0), row.sum(channels, [=](std::int64_t c) { return value(0, c); }));
-        } else {
-          sum = row.sum(points, [=](std::int64_t point) {
-            double total = 0;
-            for (std::int64_t c = 0; c < channels; ++c) total += value(point, c);
-            return weighted(weights.point(point), total);
-          });
-        }
-        const double inverse_columns = 1.0 / static_cast<double>(columns);
-        if (d_predictions != nullptr) {
-          T* d = d_predictions + index * columns * 2;
-          const float factor =
-              *arrays.loss_scale * arrays.inverse_count * static_cast<float>(inverse_columns);
-          const auto write = [=](std::int64_t point, std::int64_t c) {
-            const std::int64_t mean = point * 2 * channels + c;
-            const Likelihood of =
-                likelihood(to_float(p[mean]), to_float(p[mean + channels]), t[point * channels + c]);
-            const float weight = factor * weights.point(point) * weights.number(point * channels + c);
-            d[mean] = from_float<T>(weighted(weight, of.of_mean));
-            d[mean + channels] = from_float<T>(weighted(weight, of.of_log_variance));
-          };
-          if (points == 1) {
-            row.for_each(channels, [=](std::int64_t c) { write(0, c); });
-          } else {
-            row.for_each(points, [=](std::int64_t point) {
-              for (std::int64_t c = 0; c < channels; ++c) write(point, c);
-            });
-          }
-        }
-        float* const mean_loss = arrays.row_loss + index;
-        row.once([=]() { *mean_loss = static_cast<float>(sum * inverse_columns); });
-      });
-}
+struct NegativeLogLikelihood {
+  static constexpr bool mean_over_outputs = false;
+  static constexpr bool sums_numbers = false;
+  static constexpr std::int64_t outputs = 2;  // mean and log variance
+
+  template <class Outputs>
+  KOKKOS_FORCEINLINE_FUNCTION double loss(const Outputs& p, float t) const {
+    return static_cast<double>(likelihood(p(0), p(1), t).value);
+  }
+  template <class Outputs, class Write>
+  KOKKOS_FORCEINLINE_FUNCTION void slopes(const Outputs& p, float t, const Write& write) const {
+    const Likelihood of = likelihood(p(0), p(1), t);
+    write(0, of.of_mean);
+    write(1, of.of_log_variance);
+  }
+};
 
 /// Sets to[i] = of(from[mean], from[log variance]) for every number i of all samples.
 template <class T, class To, class Function>
@@ -114,8 +75,7 @@ struct Deviation {
 }  // namespace
 
 void gaussian_likelihood(const Execution& exec, const FieldPoints& field, const LossArrays& arrays) {
-  dispatch(arrays.predictions.type(),
-           [&](auto type) { likelihood_of<typename decltype(type)::type>(exec, field, arrays); });
+  weighted_mean(exec, "gaussian_loss", field, arrays, NegativeLogLikelihood{});
 }
 
 void gaussian_means(const Execution& exec, const FieldPoints& field, const ConstTensor& outputs,

@@ -1,7 +1,6 @@
 #include "mylos/kernels/pointwise/quantile_loss.hpp"
 
-#include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/pointwise/fields/weighted_numbers.hpp"
 
 namespace mylos {
 namespace {
@@ -19,48 +18,26 @@ struct PinballLoss {
   }
 };
 
-template <class T>
-void pinball_of(const Execution& exec, const FieldPoints& field, const QuantileLevels& levels,
-                const LossArrays& arrays) {
-  const T* predictions = arrays.predictions.as<T>();
-  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const FieldWeights weights = field.weights;
-  const std::int64_t channels = field.channels;
-  const std::int64_t numbers = field.points * channels;  // of a sample's targets
-  const std::int64_t columns = numbers * levels.count;
-  for_each_row(
-      exec, "quantile_loss", arrays.predictions.rows(), columns,
-      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const T* p = predictions + index * columns;
-        const float* t = arrays.targets + index * numbers;
-        const QuantileLevels of = levels;
-        const double sum = row.sum(numbers, [=](std::int64_t i) {
-          const std::int64_t point = i / channels;
-          const T* const at = p + point * (of.count - 1) * channels + i;  // the first level of target i
-          double total = 0;
-          for (int q = 0; q < of.count; ++q)
-            total += static_cast<double>(PinballLoss{of.level[q]}.value(to_float(at[q * channels]), t[i]));
-          return weighted(weights.point(point) * weights.number(i), total);
-        });
-        const double inverse_columns = 1.0 / static_cast<double>(columns);
-        if (d_predictions != nullptr) {
-          T* d = d_predictions + index * columns;
-          const float factor =
-              *arrays.loss_scale * arrays.inverse_count * static_cast<float>(inverse_columns);
-          row.for_each(numbers, [=](std::int64_t i) {
-            const std::int64_t point = i / channels;
-            const std::int64_t first = point * (of.count - 1) * channels + i;
-            const float weight = factor * weights.point(point) * weights.number(i);
-            for (int q = 0; q < of.count; ++q) {
-              const std::int64_t at = first + q * channels;
-              d[at] = from_float<T>(weighted(weight, PinballLoss{of.level[q]}.slope(to_float(p[at]), t[i])));
-            }
-          });
-        }
-        float* const mean_loss = arrays.row_loss + index;
-        row.once([=]() { *mean_loss = static_cast<float>(sum * inverse_columns); });
-      });
-}
+struct PinballOfLevels {
+  explicit PinballOfLevels(const QuantileLevels& quantiles) : outputs(quantiles.count), levels(quantiles) {}
+
+  static constexpr bool mean_over_outputs = true;
+  static constexpr bool sums_numbers = true;
+  std::int64_t outputs;
+  QuantileLevels levels;
+
+  template <class Outputs>
+  KOKKOS_FORCEINLINE_FUNCTION double loss(const Outputs& p, float t) const {
+    double total = 0;
+    for (int q = 0; q < levels.count; ++q)
+      total += static_cast<double>(PinballLoss{levels.level[q]}.value(p(q), t));
+    return total;
+  }
+  template <class Outputs, class Write>
+  KOKKOS_FORCEINLINE_FUNCTION void slopes(const Outputs& p, float t, const Write& write) const {
+    for (int q = 0; q < levels.count; ++q) write(q, PinballLoss{levels.level[q]}.slope(p(q), t));
+  }
+};
 
 template <class T, class To>
 void copy_level(const Execution& exec, const FieldPoints& field, std::int64_t count, std::int64_t level,
@@ -85,8 +62,7 @@ QuantileLevels::QuantileLevels(std::span<const double> levels) {
 
 void quantile_loss(const Execution& exec, const FieldPoints& field, const QuantileLevels& levels,
                    const LossArrays& arrays) {
-  dispatch(arrays.predictions.type(),
-           [&](auto type) { pinball_of<typename decltype(type)::type>(exec, field, levels, arrays); });
+  weighted_mean(exec, "quantile_loss", field, arrays, PinballOfLevels(levels));
 }
 
 void quantiles_at(const Execution& exec, const FieldPoints& field, std::int64_t count, std::int64_t level,
