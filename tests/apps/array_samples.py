@@ -37,7 +37,8 @@ class Arrays:
     def samples_of(self, paths):
         """Inputs [samples, features] and targets [samples, outputs] in float32, of all files in their order."""
         pairs = [pair for path in paths for pair in self.samples_of_file(path)]
-        return tuple(numpy.stack([pair[i].ravel() for pair in pairs]).astype(numpy.float32) for i in (0, 1))
+        inputs, targets = (numpy.stack([pair[i].ravel() for pair in pairs]).astype(numpy.float32) for i in (0, 1))
+        return numpy.where(numpy.isnan(inputs), numpy.float32(0), inputs), targets
 
     def samples_of_file(self, path):
         with h5py.File(path) as file:
@@ -60,7 +61,9 @@ class Arrays:
         return {name: numpy.broadcast_to(array, (*array.shape[:2], *grid, array.shape[-1])) for name, array in values.items()}
 
     def fill_of(self, name):
-        """What is read where a value is missing: 0 if these are the mask."""
+        """What is read where a value is missing: 0 if these are the mask, NaN if they may be missing."""
+        if name in self.section.get("missing", []):
+            return numpy.nan
         return 0.0 if self.section.get("mask", {}).get(name) == "fill" else self.fill
 
     def arranged(self, dataset, axes, fill):

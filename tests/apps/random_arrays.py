@@ -16,9 +16,10 @@ SZIP = h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP) and \
 
 class RandomArrays:
     """Writes the files of layout `number` into a folder; `section` is [data.arrays], `axes` has the axes of each array.
-    `feeds_back`: the targets are among the inputs and have levels in time, as a rollout needs them."""
+    `feeds_back`: the targets are among the inputs and have levels in time, as a rollout needs them. `has_gaps`: numbers of some arrays
+    are missing."""
 
-    def __init__(self, folder, number, feeds_back=False):
+    def __init__(self, folder, number, feeds_back=False, has_gaps=False):
         self.folder, self.random, self.feeds_back = folder, numpy.random.default_rng([44, number]), feeds_back
         pick = self.pick
         self.grid = list(self.random.permutation(["z", "y", "x"])[:pick(0, 1, 1, 2, 2, 2, 3)])
@@ -31,6 +32,9 @@ class RandomArrays:
         self.choose_arrays()
         self.choose_slices()
         self.choose_masks()
+        self.gaps = numpy.random.default_rng([45, number])
+        if has_gaps:
+            self.choose_missing()
         self.train = [self.write(f"run-{i:02d}.h5") for i in range(pick(1, 1, 2, 3, 4))]
         self.test = [self.write(f"test-{i}.h5") for i in range(pick(0, 1, 2))]
 
@@ -101,6 +105,14 @@ class RandomArrays:
             if used.size > 1:  # what slices leave has a point of each
                 used[tuple(self.random.integers(used.shape))] = 0
 
+    def choose_missing(self):
+        """Of arrays of floats, whose mask is none of missing values."""
+        can = [name for name in dict.fromkeys(self.section["inputs"] + self.section["targets"]) if self.fill is None
+               and self.types[name] in ("<f8", ">f8", "<f4", ">f4", "<f2") and self.section.get("mask", {}).get(name) != "fill"]
+        missing = [name for name in can if self.gaps.random() < 0.7]
+        if missing:
+            self.section["missing"] = missing
+
     def is_sea(self, name):
         """/sea in the axes of an array, to be broadcast."""
         axes = self.axes[name]
@@ -164,6 +176,10 @@ class RandomArrays:
         mask = self.section.get("mask", {}).get(name)
         if mask:
             values = numpy.where(self.is_sea(name), values, numpy.nan if mask == "fill" else 3).astype(values.dtype)
+        if name in self.section.get("missing", []):
+            values[self.gaps.random(shape) < 0.1] = numpy.nan
+            values[self.gaps.random(shape) < 0.1] = 77
+            attributes["_FillValue"] = values.dtype.type(77)
         dataset = file.create_dataset(name, data=values, **storage)
         for key, value in attributes.items():
             dataset.attrs[key] = value

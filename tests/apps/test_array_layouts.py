@@ -23,7 +23,7 @@ class Layout:
     def __init__(self, folder, number):
         self.folder, self.number = folder, number
         folder.mkdir()
-        self.arrays = arrays = RandomArrays(folder, number)
+        self.arrays = arrays = RandomArrays(folder, number, has_gaps=True)
         pick = arrays.pick
         self.inputs, self.targets = Arrays(arrays.section, arrays.axes, arrays.fill, arrays.steps, arrays.sea_axes).samples_of(arrays.train)
         self.ranks = min(1 + number % 5, len(self.inputs))

@@ -36,14 +36,14 @@ std::vector<float> weights_along(const FieldNorm& norm, int axis) {
 TEST(FieldNorm, WithoutWeightsNothingIsRead) {
   const FieldNorm norm(plane(4, 5), true);
   EXPECT_TRUE(norm.constants().empty());
-  EXPECT_FALSE(norm.points(nullptr).weights.given());
+  EXPECT_EQ(norm.points(nullptr).weights.of_points, nullptr);
   const FieldDerivatives derivatives = norm.derivatives(nullptr);
   ASSERT_EQ(derivatives.axes, 2);
   EXPECT_EQ(derivatives.axis[0].extent, 4);
   EXPECT_EQ(derivatives.axis[0].stride, 5);
   EXPECT_EQ(derivatives.axis[1].extent, 5);
   EXPECT_EQ(derivatives.axis[1].stride, 1);
-  EXPECT_FALSE(derivatives.axis[1].weights.given());
+  EXPECT_EQ(derivatives.axis[1].weights.of_points, nullptr);
 }
 
 TEST(FieldNorm, DerivativesThatReadPointsOfWeight0DoNotCount) {

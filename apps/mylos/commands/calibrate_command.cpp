@@ -197,6 +197,14 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
     fail_run(errors::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
              data.path(), count, data.samples(part));
   }
+  const std::vector<std::int64_t> counted = scores.samples(ranks);
+  if (const std::int64_t least = std::ranges::min(counted);
+      least < min_calibration_samples(arguments.coverage)) {
+    fail_input(errors::too_little_data,
+               "{}: a target has values in {} samples, and is missing in the others (data.arrays.missing); a "
+               "coverage of {} needs at least {}",
+               data.path(), least, arguments.coverage, min_calibration_samples(arguments.coverage));
+  }
   const TargetShape shape = target_shape(network.chain);
   const ConformalCalibration calibration{
       .coverage = arguments.coverage,

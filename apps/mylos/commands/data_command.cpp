@@ -85,7 +85,7 @@ std::string files_of(const std::vector<std::string>& prepared) {
   return file_table(files);
 }
 
-/// Returns lines about coordinates, times and masks, as far as the files state them.
+/// Returns lines about coordinates, times, masks and missing values, as far as the files state them.
 std::string where_they_lie(const ArrayStore& store) {
   std::string lines;
   for (const GridAxis& axis : store.axes()) {
@@ -100,6 +100,11 @@ std::string where_they_lie(const ArrayStore& store) {
   for (const MaskSummary& mask : store.masks()) {
     lines += fmt::format("mask of {}: {} of {} numbers of a level count\n", printable(mask.array),
                          mask.counting, mask.numbers);
+  }
+  for (const auto& [array, fraction] : store.missing_fractions()) {
+    lines += fraction > 0 ? fmt::format("missing in {}: {:.1f} % of the numbers at the levels of samples\n",
+                                        printable(array), 100 * fraction)
+                          : fmt::format("missing in {}: nothing\n", printable(array));
   }
   return lines;
 }

@@ -30,7 +30,7 @@ SampleFlag flag_of(std::span<const float> inputs, const std::vector<std::uint8_t
                    const InputRange& range, const KnownInputs& known) {
   SampleFlag found;
   for (std::size_t i = 0; i < inputs.size() && range.known(); ++i) {
-    const bool counts = mask.empty() || mask[i] != 0;
+    const bool counts = (mask.empty() || mask[i] != 0) && !std::isnan(inputs[i]);
     if (counts && !range.holds(inputs[i], static_cast<std::int64_t>(i))) ++found.outside;
   }
   bool is_far = false;
@@ -65,9 +65,12 @@ std::string write_input_flags(RankGroup& ranks, const OpenedNetwork& opened, con
   std::vector<float> own;
   Share share;
   run_on_all(ranks, [&] {
-    const auto pass = opened.data->pass_over(
-        DataPart::train, Normalizer{},
-        {.type = DType::fp32, .max_samples = 256, .rank = ranks.rank(), .ranks = ranks.size()});
+    const auto pass = opened.data->pass_over(DataPart::train, Normalizer{},
+                                             {.type = DType::fp32,
+                                              .max_samples = 256,
+                                              .rank = ranks.rank(),
+                                              .ranks = ranks.size(),
+                                              .keeps_missing = true});
     share = pass->share();
     while (const Batch* batch = pass->next()) {
       const auto* values = static_cast<const float*>(batch->inputs);

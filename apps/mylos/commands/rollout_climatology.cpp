@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -47,26 +48,53 @@ void for_levels(const StoredLevels& levels, const Use& use) {
     for (std::int64_t i = 0; i < levels.levels(trajectory); ++i) use(trajectory, i);
 }
 
-void add(std::span<const float> level, std::span<double> sum) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += level[i];
-}
+/// Sums of the known values of a field over levels.
+class FieldSum {
+ public:
+  static constexpr std::size_t bytes_of_value = sizeof(double) + sizeof(std::int64_t);
 
-void write_mean(std::span<const double> sum, std::int64_t count, std::span<float> mean) {
-  for (std::size_t i = 0; i < sum.size(); ++i)
-    mean[i] = static_cast<float>(sum[i] / static_cast<double>(count));
-}
+  explicit FieldSum(std::size_t values) : sums_(values), known_(values) {}
+
+  void add(std::span<const float> level) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (std::isnan(level[i])) continue;
+      sums_[i] += level[i];
+      ++known_[i];
+    }
+    ++levels_;
+  }
+
+  void add(const FieldSum& other) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      sums_[i] += other.sums_[i];
+      known_[i] += other.known_[i];
+    }
+    levels_ += other.levels_;
+  }
+
+  [[nodiscard]] std::int64_t levels() const { return levels_; }
+
+  /// Writes the mean, NaN where no level has a value.
+  void write_mean(std::span<float> mean) const {
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      mean[i] = static_cast<float>(sums_[i] / static_cast<double>(known_[i]));
+  }
+
+ private:
+  std::vector<double> sums_;
+  std::vector<std::int64_t> known_;
+  std::int64_t levels_ = 0;
+};
 
 /// Writes the mean over all levels.
 void read_mean(const StoredLevels& levels, std::span<float> mean) {
-  std::vector<double> sum(mean.size());
+  FieldSum sum(mean.size());
   std::vector<float> level(mean.size());
-  std::int64_t count = 0;
   for_levels(levels, [&](std::int64_t trajectory, std::int64_t i) {
     levels.read(trajectory, i, level);
-    add(level, sum);
-    ++count;
+    sum.add(level);
   });
-  write_mean(sum, count, mean);
+  sum.write_mean(mean);
 }
 
 /// Returns the days of the year by the calendar's longest year, counted from 0, that are averaged for a day.
@@ -92,8 +120,7 @@ void read_days(const StoredLevels& levels, const std::vector<int>& days, const L
   const std::size_t values = fields.size() / days.size();
   std::map<int, std::size_t> row_of;  // of each day that is read
   for (const int day : days_around(truth.calendar, days)) row_of.emplace(day, row_of.size());
-  std::vector<double> sums(row_of.size() * values);
-  std::vector<std::int64_t> counts(row_of.size());
+  std::vector<FieldSum> sums(row_of.size(), FieldSum(values));
   std::vector<float> level(values);
   for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
     const LevelTimes& times = levels.times(trajectory);
@@ -110,24 +137,17 @@ void read_days(const StoredLevels& levels, const std::vector<int>& days, const L
     const auto row = row_of.find(calendar_day(times.calendar, date));
     if (row == row_of.end()) return;
     levels.read(trajectory, i, level);
-    add(level, std::span(sums).subspan(row->second * values, values));
-    ++counts[row->second];
+    sums[row->second].add(level);
   });
-  std::vector<double> sum(values);
   for (std::size_t i = 0; i < days.size(); ++i) {
-    std::ranges::fill(sum, 0);
-    std::int64_t count = 0;
-    for (const int day : days_around(truth.calendar, days[i])) {
-      const std::size_t row = row_of.at(day);
-      count += counts[row];
-      for (std::size_t value = 0; value < values; ++value) sum[value] += sums[row * values + value];
-    }
-    if (count == 0) {
+    FieldSum sum(values);
+    for (const int day : days_around(truth.calendar, days[i])) sum.add(sums[row_of.at(day)]);
+    if (sum.levels() == 0) {
       fail_input(errors::too_little_data,
                  "{}: no level is within {} days of day {} of the year, on which the rollout is compared",
                  levels.store().path(), days_beside, days[i] + 1);
     }
-    write_mean(sum, count, fields.subspan(i * values, values));
+    sum.write_mean(fields.subspan(i * values, values));
   }
 }
 
@@ -241,7 +261,7 @@ RolloutClimatology::RolloutClimatology(RankGroup& ranks, const StoredNetwork& ne
   ranks.broadcast(&kind, sizeof kind, 0);
   std::vector<int> days;  // in ascending order, each once
   run_on_all(ranks, [&] {
-    std::size_t sums = 1;  // fields in double, on rank 0
+    std::size_t sums = 1;  // on rank 0
     if (kind != Kind::mean) {
       const std::vector<int> of_truth = days_of_truth(data, arguments, kind);
       const std::set<int> known(of_truth.begin(), of_truth.end());
@@ -253,7 +273,7 @@ RolloutClimatology::RolloutClimatology(RankGroup& ranks, const StoredNetwork& ne
     }
     const std::size_t fields = std::max<std::size_t>(1, days.size());
     require_memory(arguments.climatology,
-                   ((fields + 1) * sizeof(float) + (sums + 1) * sizeof(double)) * values_);
+                   ((fields + 1) * sizeof(float) + (sums + 1) * FieldSum::bytes_of_value) * values_);
     fields_.resize(fields * values_);
   });
   run_on_all(ranks, [&] {

@@ -32,12 +32,17 @@ void set_masks(StoredNetwork& network, std::int64_t seed) {
 
 std::vector<std::unique_ptr<RowInference>> RolloutNetworks::rows() const {
   std::vector<std::unique_ptr<RowInference>> all;
-  all.push_back(std::make_unique<RowInference>(first->context(), first->network().training.normalizer));
+  const auto has_missing = [](const StoredNetwork& network) {
+    const ArrayOptions& arrays = network.options.data.arrays;
+    return arrays.any_may_be_missing(arrays.inputs);
+  };
+  all.push_back(std::make_unique<RowInference>(first->context(), first->network().training.normalizer,
+                                               has_missing(first->network())));
   for (const auto& other : others) {
     const StoredNetwork& network = other->opened.network;
     const InferenceContext context(*first->execution, *first->engines, other->model->passes(),
                                    network.known_classes());
-    all.push_back(std::make_unique<RowInference>(context, network.training.normalizer));
+    all.push_back(std::make_unique<RowInference>(context, network.training.normalizer, has_missing(network)));
   }
   return all;
 }

@@ -58,6 +58,14 @@ InputStatistics measure_training_inputs(const CheckpointReader& checkpoint) {
                          .check = [&](const OpenedNetwork& opened) { require_same_data(opened); },
                          .truth = GroundTruth::optional};
   const OpenedNetwork opened = open_network(checkpoint, data);
+  const ArrayOptions& arrays = opened.network.options.data.arrays;
+  if (arrays.any_may_be_missing(arrays.inputs)) {
+    fail_input(
+        errors::not_measured,
+        "{}: inputs may be missing (data.arrays.missing), and distances of inputs are of complete ones: "
+        "their range alone is known",
+        checkpoint.path());
+  }
   return measure_inputs(checkpoint.ranks(), *opened.data, opened.network.chain.inputs(), opened.data->path());
 }
 

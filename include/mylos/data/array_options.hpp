@@ -96,6 +96,7 @@ struct ArrayOptions {
   FileCoordinates coordinates = FileCoordinates::same;
   std::string mask = {};                      // of every input and target that `masks` does not name
   std::vector<NamedMask> masks = {};          // of single arrays
+  std::vector<std::string> missing = {};      // inputs and targets that may have missing values at any level
   std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
   std::string statistics = {};                // data.statistics: a file that caches them; empty: none
 
@@ -122,6 +123,15 @@ struct ArrayOptions {
         std::find_if(masks.begin(), masks.end(), [&](const NamedMask& each) { return each.array == array; });
     if (named != masks.end()) return named->mask;
     return std::find(constants.begin(), constants.end(), array) == constants.end() ? mask : std::string();
+  }
+  /// Returns whether values of an array may be missing, at other points of each level.
+  [[nodiscard]] bool may_be_missing(std::string_view array) const {
+    return std::find(missing.begin(), missing.end(), array) != missing.end();
+  }
+  /// Returns whether those of one of the arrays may.
+  [[nodiscard]] bool any_may_be_missing(const std::vector<std::string>& arrays) const {
+    return std::any_of(arrays.begin(), arrays.end(),
+                       [&](const std::string& array) { return may_be_missing(array); });
   }
   /// Returns whether an array is the mask of one.
   [[nodiscard]] bool is_mask(std::string_view array) const {

@@ -144,6 +144,7 @@ struct ModelOptions {
   LossPer loss_per = LossPer::sample;                      // relative_l2, relative_h1
   Derivative derivative = Derivative::differences;         // relative_h1
   std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
+  bool has_missing_targets = false;                        // from data.arrays.missing: NaN stands for one
   std::shared_ptr<const CustomLoss> custom_loss = {};      // custom: of the program; no key sets it
 
   /// Returns what the network's outputs say; of a gpt, classes.

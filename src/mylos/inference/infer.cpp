@@ -1,5 +1,8 @@
 #include "mylos/inference/infer.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/contents.hpp"
@@ -21,9 +24,11 @@ RowInference::Tensors::Tensors(const Chain& chain, std::int64_t samples, void* m
   outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
 }
 
-RowInference::RowInference(const InferenceContext& context, const Normalizer& normalizer)
+RowInference::RowInference(const InferenceContext& context, const Normalizer& normalizer,
+                           bool has_missing_inputs)
     : context_(context),
       normalizer_(normalizer),
+      has_missing_inputs_(has_missing_inputs),
       memory_("inference", memory_bytes(context.model.chain(), context.model.samples())),
       tensors_(context.model.chain(), context.model.samples(), memory_.data()),
       scaled_(static_cast<std::size_t>(context.model.samples() * context.model.chain().inputs())) {}
@@ -50,6 +55,9 @@ void RowInference::run(std::span<const float> inputs, std::span<float> outputs, 
   const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
     const std::size_t values = static_cast<std::size_t>(count) * columns;
     scaling.apply(inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled_);
+    if (has_missing_inputs_)
+      std::replace_if(
+          scaled_.begin(), scaled_.end(), [](float value) { return std::isnan(value); }, 0.0f);
     const Tensor floats = tensors_.floats.row_range(0, count);
     Kokkos::deep_copy(floats.flat<float>(), HostFloats<const float>(scaled_.data(), values));
     const Tensor read = tensors_.inputs.row_range(0, count);

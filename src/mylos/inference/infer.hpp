@@ -47,9 +47,17 @@ using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, con
 
 /// Runs a network over rows in host memory, in the units of the data. The memory is allocated once, and is
 /// used by one thread at a time. `normalizer`, and what the context refers to, must outlive the object.
+/// `has_missing_inputs`: an input that is NaN is missing, and the network reads 0.
 class RowInference {
  public:
-  RowInference(const InferenceContext& context, const Normalizer& normalizer);
+  RowInference(const InferenceContext& context, const Normalizer& normalizer,
+               bool has_missing_inputs = false);
+
+  /// Returns the number in the units of the data, of a column of inputs, that the network reads as 0.
+  [[nodiscard]] float read_as_zero(std::size_t column) const {
+    const std::vector<double>& shift = normalizer_.inputs.shift;
+    return shift.empty() ? 0.0f : static_cast<float>(shift[column % shift.size()]);
+  }
 
   /// Computes outputs [rows, outputs] of inputs [rows, inputs], any number of rows. Of classes the outputs
   /// are logits. inf and NaN are computed with like other numbers. Throws Error (bad_input) where the sizes
@@ -74,6 +82,7 @@ class RowInference {
 
   InferenceContext context_;
   const Normalizer& normalizer_;
+  bool has_missing_inputs_;
   Arena memory_;
   Tensors tensors_;
   std::vector<float> scaled_;  // inputs of a piece

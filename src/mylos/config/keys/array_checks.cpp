@@ -142,6 +142,29 @@ class ArrayChecks : DeckMistakes {
     }
   }
 
+  void missing() const {
+    for (const std::string& array : arrays_.missing) {
+      if (!is_among(arrays_.inputs, array) && !is_among(arrays_.targets, array)) {
+        fail(errors::key_without_effect, {"data.arrays.missing"},
+             fmt::format("'data.arrays.missing' has \"{}\", which is none of the inputs and targets",
+                         printable(array)));
+      }
+      if (arrays_.mask_of(array) == missing_values) {
+        fail(errors::keys_conflict, {"data.arrays.missing", "data.arrays.mask"},
+             fmt::format(
+                 "'data.arrays.missing' has \"{}\", whose missing values are its mask, and must be the "
+                 "same at all levels; give the mask as an array of the files, or leave it out",
+                 printable(array)));
+      }
+    }
+    if (!arrays_.missing.empty() && arrays_.fill) {
+      fail(errors::keys_conflict, {"data.arrays.missing", "data.fill"},
+           "'data.fill' replaces missing values, and those of 'data.arrays.missing' stay missing; leave one "
+           "of "
+           "the two out");
+    }
+  }
+
   void weights() const {
     for (const VariableWeight& each : weights_.variables) {
       if (is_among(arrays_.targets, each.array)) continue;
@@ -246,6 +269,7 @@ void check_arrays(const Options& options, const GivenPlaces& given, const std::s
   checks.coordinates();
   checks.encodings();
   checks.masks();
+  checks.missing();
   checks.weights();
 }
 

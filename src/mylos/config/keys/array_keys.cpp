@@ -236,7 +236,8 @@ ValueType<std::vector<Encoding>> encodings_type() {
 const std::vector<std::string>& array_keys_of(ModelType type) {
   static const std::vector<std::string> all{
       "inputs", "targets", "axes",        "constants",          "encodings",   "history", "ahead",
-      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps",    "mask"};
+      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps",    "mask",
+      "missing"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -310,10 +311,16 @@ void add_array_keys(Schema& schema) {
       "points is not used: they count in no statistics, loss, metric or calibration, the network reads 0 "
       "there after data.normalize, in rollouts too, and files of predictions have _FillValue there. "
       "`constants` may have the mask, for a network that is to read it."));
+  keys.add("missing", &ArrayOptions::missing, arrays_type(),
+           "Inputs and targets whose values may be missing (NaN, _FillValue, missing_value), at other points "
+           "of each level: under clouds, between stations. A target that is missing counts in no statistics, "
+           "loss, metric or calibration; the network reads 0 after data.normalize for an input that is. "
+           "Missing values of other arrays are refused. For points that never have a value see `mask`, which "
+           "an array may have too.");
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   keys.only_with({"targets", "axes", "constants", "encodings", "history", "ahead", "every", "slice",
-                  "targets_are", "points_are_samples", "coordinates", "gaps", "mask"},
+                  "targets_are", "points_are_samples", "coordinates", "gaps", "mask", "missing"},
                  with_given("data.arrays.inputs"));
   keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
   keys.only_with({"targets_are"}, with_given("data.arrays.targets"));

@@ -12,6 +12,7 @@
 #include "mylos/data/arrays/array_store_state.hpp"
 #include "mylos/data/arrays/files/file_pattern.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
+#include "mylos/data/arrays/survey/channel_statistics.hpp"
 
 namespace mylos {
 ArrayStore::ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
@@ -39,6 +40,21 @@ SampleMask ArrayStore::mask() const {
                             channels.count(), channels.order);
   };
   return {of(state_->inputs), of(state_->targets)};
+}
+MissingNumbers ArrayStore::missing() const {
+  return state_->missing;
+}
+std::vector<std::pair<std::string, double>> ArrayStore::missing_fractions() const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  std::vector<std::pair<std::string, double>> fractions;
+  for (std::size_t i = 0; i < state.layout.arrays.size(); ++i) {
+    const std::string& array = state.layout.arrays[i];
+    if (!state.options.may_be_missing(array)) continue;
+    fractions.emplace_back(array,
+                           missing_fraction({state.layout, state.windows, *state.cache}, state.survey(), i));
+  }
+  return fractions;
 }
 std::vector<MaskSummary> ArrayStore::masks() const {
   return summaries_of(state_->cache->masks(), state_->layout.arrays);

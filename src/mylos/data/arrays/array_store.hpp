@@ -52,6 +52,10 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] const GridAxes& axes() const override;
   [[nodiscard]] LevelStep level_step() const override;
   [[nodiscard]] SampleMask mask() const override;
+  [[nodiscard]] MissingNumbers missing() const override;
+  /// Returns of each array whose values may be missing its path, and the fraction that is missing at the
+  /// levels of samples, of the points that its mask lets count.
+  [[nodiscard]] std::vector<std::pair<std::string, double>> missing_fractions() const;
   [[nodiscard]] std::vector<MaskSummary> masks() const override;
   /// Names of channels: "u", with several levels "u(t-1)", "u(t)", with an axis "channel" "u[0]", "u[1]".
   [[nodiscard]] const std::vector<std::string>& input_names() const override;

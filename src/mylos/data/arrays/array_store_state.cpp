@@ -4,6 +4,7 @@
 
 #include "mylos/data/arrays/files/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
+#include "mylos/data/arrays/survey/channel_statistics.hpp"
 #include "mylos/data/arrays/survey/statistics_file.hpp"
 #include "mylos/data/options.hpp"
 
@@ -12,6 +13,7 @@ namespace mylos {
 ArrayStore::State::State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps,
                          GroundTruth truth, std::vector<std::string> grid_axes)
     : options(with_available_targets(paths.front(), given, truth)),
+      missing{options.any_may_be_missing(options.inputs), options.any_may_be_missing(options.targets)},
       name(DataFiles(paths).text()),
       files(std::move(paths), arrays_of(options), options,
             grid_axes.empty() ? grid_axes_of(options) : std::move(grid_axes)),
@@ -98,6 +100,7 @@ ColumnStatistics ArrayStore::State::statistics(const Channels& of, Split part) {
   const std::int64_t first = part.first / points_in_window;
   const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
   const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
+  require_known(sums, of.sources, layout.arrays, name);
   return statistics_of(sums, of.sources, of.count(), of.order);
 }
 

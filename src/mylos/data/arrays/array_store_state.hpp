@@ -67,6 +67,7 @@ class ArrayStore::State {
   ColumnStatistics statistics(const Channels& of, Split part);
 
   ArrayOptions options;
+  MissingNumbers missing;
   std::string name;
   std::mutex mutex;  // guards files, cache and surveyed
   FileTable files;

@@ -14,6 +14,12 @@ struct SampleMask {
   std::vector<std::uint8_t> targets = {};  // of each target
 };
 
+/// Whether numbers of samples may be missing, others in each sample: they are NaN (data.arrays.missing).
+struct MissingNumbers {
+  bool inputs = false;
+  bool targets = false;
+};
+
 /// What is kept of the mask of an array, to compare it with that of other data.
 struct MaskSummary {
   std::string array;          // its path in the files

@@ -13,9 +13,11 @@ namespace mylos {
 
 class BatchBuffer {
  public:
-  BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity);
+  /// `keeps_missing`: inputs that are missing are NaN, and not 0.
+  BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity, bool keeps_missing = false);
 
-  /// Writes `sample`, normalised and rounded to the buffer's type, to row `row`. Throws Error (bad_input)
+  /// Writes `sample`, normalised and rounded to the buffer's type, to row `row`. Where numbers may be missing
+  /// (SampleStore::missing), an input that is NaN becomes 0, a target stays NaN. Throws Error (bad_input)
   /// that names file, row and column (of the file) if a value is not finite or too large for the type, or if
   /// the label is not a class.
   void put(std::int64_t row, const Sample& sample, const SampleStore& store, const Normalizer& normalizer);
@@ -26,6 +28,7 @@ class BatchBuffer {
 
  private:
   DType type_;
+  bool keeps_missing_;
   HostBytes inputs_;
   HostArray<std::int32_t> labels_;
   HostArray<float> targets_;

@@ -19,6 +19,7 @@ struct EvaluationOptions {
   /// The same batches for every number of ranks: only the last batch may have fewer samples.
   bool whole_batches = false;
   bool counts_outside = false;     // counts inputs outside the range of the training data
+  bool keeps_missing = false;      // inputs that are missing are NaN, and not 0
   std::optional<Share> only = {};  // these samples alone; nothing: all
 
   /// Returns this rank's part of `total` samples.

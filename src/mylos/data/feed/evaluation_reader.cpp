@@ -1,6 +1,7 @@
 #include "mylos/data/feed/evaluation_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -9,13 +10,14 @@
 namespace mylos {
 namespace {
 
-/// Counts the inputs of one sample that are outside the range, of those that the mask lets count.
+/// Counts the inputs of one sample that are outside the range, of those that the mask lets count and that are
+/// not missing.
 OutsideRange outside(const InputRange& range, const std::vector<std::uint8_t>& mask,
                      std::span<const float> inputs, std::int64_t sample) {
   OutsideRange found;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto column = static_cast<std::int64_t>(i);
-    if (range.holds(inputs[i], column) || (!mask.empty() && mask[i] == 0)) continue;
+    if (range.holds(inputs[i], column) || (!mask.empty() && mask[i] == 0) || std::isnan(inputs[i])) continue;
     if (found.values++ > 0) continue;
     found.samples = 1;
     found.first_sample = sample;
@@ -48,7 +50,7 @@ struct EvaluationReader::State {
         normalizer(normalise),
         share(options.share(part.count)),
         capacity(std::min(share.count, options.max_samples)),
-        buffer(samples.shape(), options.type, capacity),
+        buffer(samples.shape(), options.type, capacity, options.keeps_missing),
         mask(samples.mask().inputs),
         inputs(static_cast<std::size_t>(capacity * samples.shape().input_bytes())),
         truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),

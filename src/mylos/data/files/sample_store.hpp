@@ -65,6 +65,8 @@ class SampleStore {
 
   /// Returns which numbers of samples count, in reading order.
   [[nodiscard]] virtual SampleMask mask() const { return {}; }
+  /// Returns whether numbers of samples may be missing.
+  [[nodiscard]] virtual MissingNumbers missing() const { return {}; }
   /// Returns the masks of arrays that have one.
   [[nodiscard]] virtual std::vector<MaskSummary> masks() const { return {}; }
 

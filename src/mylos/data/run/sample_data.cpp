@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
@@ -119,6 +120,7 @@ class SampleData final : public RunData {
     if (model.shape.empty()) model.shape = train_.grid();
     require_grid(model);
     if (train_.task() == Task::none) return;
+    model.has_missing_targets = train_.missing().targets;
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.prediction() == Prediction::classes)) {
@@ -128,6 +130,13 @@ class SampleData final : public RunData {
                  classifies ? "class labels" : "targets", name_of(model.loss),
                  is_default ? " (its default)" : "", classifies ? "cross_entropy" : "mse",
                  classifies ? "" : ", or another loss of a regression");
+    }
+    if (model.has_missing_targets && !is_of_numbers(model.prediction())) {
+      fail_input(
+          errors::keys_conflict,
+          "{}data.arrays.missing: model.loss = \"{}\" counts all targets; use a loss of numbers, such as "
+          "\"mse\"",
+          place_of(places_, {"data.arrays.missing"}), name_of(model.loss));
     }
     if (has_probabilities_) {
       require_probabilities(train_);

@@ -113,6 +113,7 @@ struct FieldFile::State {
     std::vector<float> values;  // of a field, in the order of the dataset
     std::int64_t channels = 1;
     std::vector<std::uint8_t> mask = {};  // [points, channels] 0 of numbers without a value; empty: none
+    bool has_missing = false;             // the level that a rollout begins with may have NaN
   };
 
   [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }
@@ -147,6 +148,7 @@ struct FieldFile::State {
     Target target;
     target.first_channel = channel;
     target.mask = like_.mask_of(array.path);
+    target.has_missing = like_.options().may_be_missing(array.path);
     std::vector<std::int64_t> dims;
     std::vector<std::string> scales;
     const auto add_axis = [&](std::int64_t extent, std::int64_t of_field, std::int64_t stride) {
@@ -186,7 +188,8 @@ struct FieldFile::State {
     const DType type = type_of_output(array.facts.type);
     target.dataset = file_->create_dataset(path, type, dims);
     hdf5::copy_attributes(source_, array.path, *file_, path, packing);
-    if (!target.mask.empty()) hdf5::write_number_attribute(*file_, path, "_FillValue", no_value, type);
+    if (!target.mask.empty() || target.has_missing)
+      hdf5::write_number_attribute(*file_, path, "_FillValue", no_value, type);
     if (part.coverage) hdf5::write_number_attribute(*file_, path, "coverage", *part.coverage);
     if (part.quantile) hdf5::write_number_attribute(*file_, path, "quantile", *part.quantile);
     hdf5::attach_scales(*file_, path, scales);
@@ -244,6 +247,7 @@ struct FieldFile::State {
     };
     for (float& value : target.values) {
       value = has_value(from) ? field[static_cast<std::size_t>(from)] : no_value;
+      if (target.has_missing && std::isnan(value)) value = no_value;
       for (std::size_t axis = target.box.size(); axis-- > 0;) {
         from += target.strides[axis];
         if (++index[axis] < target.box[axis].count) break;

@@ -21,6 +21,7 @@ struct LevelLayout {
   std::int64_t constants = 0;                 // of a point
   std::vector<std::int64_t> state;            // the channel of a level that each output sets; -1: none
   std::vector<std::uint8_t> state_mask = {};  // [points, state] 0 of numbers that stay 0; empty: none
+  bool has_missing = false;                   // numbers of levels may be NaN: they are missing
   bool adds_newest = false;                   // outputs are differences
   bool points_are_samples = false;            // a sample of the network is one point
 

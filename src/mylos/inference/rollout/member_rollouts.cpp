@@ -22,6 +22,7 @@ MemberRollouts::MemberRollouts(std::span<RowInference* const> networks, const Tr
       start_energies_(static_cast<std::size_t>(request.members_at_once)),
       truth_(values_),
       mean_(forecasts_ > 1 ? values_ : 0),
+      weights_(values_),
       errors_(static_cast<std::size_t>(data.layout().outputs())),
       scores_(errors_.size()) {}
 
@@ -29,7 +30,7 @@ std::size_t MemberRollouts::memory_bytes(const LevelLayout& layout, const Rollou
   const auto values = static_cast<std::size_t>(layout.state_values());
   const auto members = static_cast<std::size_t>(request.members_at_once);
   const auto forecasts = static_cast<std::size_t>(request.forecasts());
-  const std::size_t fields = (2 * forecasts + 1) * members + 1 + (forecasts > 1 ? 1 : 0);
+  const std::size_t fields = (2 * forecasts + 1) * members + 2 + (forecasts > 1 ? 1 : 0);
   return RolloutWindows::memory_bytes(layout, request.members_at_once, request.forecasts()) +
          fields * values * sizeof(float) + members * sizeof(double) +
          static_cast<std::size_t>(layout.outputs()) * (sizeof(ChannelErrors) + sizeof(VariableScores));
@@ -41,8 +42,7 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
   windows_.start(data_, first, count);
   for (std::int64_t member = 0; member < count; ++member) {
     windows_.state(0, member, {}, of(starts_, member));
-    start_energies_[static_cast<std::size_t>(member)] =
-        field_energy(of(starts_, member), data_.layout().outputs(), request_.weights);
+    start_energies_[static_cast<std::size_t>(member)] = known_energy(of(starts_, member));
     for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast) {
       if (request_.noise != nullptr) {
         windows_.change_states(forecast, member, [&](std::size_t column, float& value) {
@@ -50,6 +50,7 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
         });
       }
       windows_.state(forecast, member, {}, of(states_, member * forecasts_ + forecast));
+      if (data_.layout().adds_newest && data_.layout().has_missing) fill_missing(forecast, member);
     }
   }
 }
@@ -75,10 +76,32 @@ void MemberRollouts::advance(std::int64_t step) {
   }
 }
 
-FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErrors VariableScores::*to) {
+void MemberRollouts::fill_missing(std::int64_t forecast, std::int64_t member) {
+  const RowInference& network = *networks_[static_cast<std::size_t>(forecast / request_.copies)];
+  windows_.change_states(forecast, member, [&](std::size_t column, float& value) {
+    if (std::isnan(value)) value = network.read_as_zero(column);
+  });
+}
+
+MeasureWeights MemberRollouts::known_weights(std::span<const float> field, std::span<const float> other) {
+  const auto is_missing = [](float value) { return std::isnan(value); };
+  if (!data_.layout().has_missing ||
+      (std::ranges::none_of(field, is_missing) && std::ranges::none_of(other, is_missing)))
+    return request_.weights;
+  const std::size_t channels = errors_.size();
+  for (std::size_t i = 0; i < values_; ++i) {
+    const bool is_known = !is_missing(field[i]) && (other.empty() || !is_missing(other[i]));
+    weights_[i] = is_known ? static_cast<float>(request_.weights.at(i / channels, i % channels)) : 0.0f;
+  }
+  return MeasureWeights(weights_, data_.layout().outputs());
+}
+
+FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErrors VariableScores::*to,
+                                    std::span<const float> reference) {
+  const MeasureWeights weights = known_weights(truth_, reference);
   for (std::size_t channel = 0; channel < errors_.size(); ++channel) {
     errors_[channel] =
-        channel_errors(predicted, truth_, {channel, errors_.size(), request_.weights}, climatology_);
+        channel_errors(predicted, truth_, {channel, errors_.size(), weights}, climatology_);
     scores_[channel].*to = errors_[channel];
   }
   return field_errors(errors_);
@@ -104,15 +127,20 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   if (!read_truth(member, step)) return found;
   if (request_.climatology) climatology_ = request_.climatology(first_ + member, step);
   found.network = measure(state, &VariableScores::network);
-  found.persistence = measure(of(starts_, member), &VariableScores::persistence);
-  found.truth_energy = field_energy(truth_, channels, request_.weights);
+  const std::span<const float> start = of(starts_, member);
+  found.persistence = measure(start, &VariableScores::persistence, start);
+  found.truth_energy = known_energy(truth_);
   if (!request_.has_scores) return found;
   if (request_.intervals != nullptr) measure_intervals(step);
-  if (!climatology_.empty()) static_cast<void>(measure(climatology_, &VariableScores::climatology));
-  if (forecasts_ > 1) {
-    for (std::size_t channel = 0; channel < scores_.size(); ++channel)
-      scores_[channel].ensemble =
-          ensemble_scores(states(member), truth_, {channel, scores_.size(), request_.weights});
+  if (!climatology_.empty())
+    static_cast<void>(measure(climatology_, &VariableScores::climatology, climatology_));
+  const MeasureWeights weights = known_weights(truth_);
+  for (std::size_t channel = 0; channel < scores_.size(); ++channel) {
+    const ChannelPoints points{channel, scores_.size(), weights};
+    bool has_any = false;
+    points.for_each(values_, [&](std::size_t, double) { has_any = true; });
+    scores_[channel].starts = has_any ? 1 : 0;
+    if (forecasts_ > 1) scores_[channel].ensemble = ensemble_scores(states(member), truth_, points);
   }
   return found;
 }

@@ -35,9 +35,20 @@ class MemberRollouts {
   [[nodiscard]] static std::size_t memory_bytes(const LevelLayout& layout, const RolloutRequest& request);
 
  private:
-  /// Measures a field against the truth as the prediction of each variable.
-  FieldErrors measure(std::span<const float> predicted, ChannelErrors VariableScores::*to);
+  /// Measures a field against the truth as the prediction of each variable. `reference`: its values may be
+  /// missing too.
+  FieldErrors measure(std::span<const float> predicted, ChannelErrors VariableScores::*to,
+                      std::span<const float> reference = {});
   void measure_intervals(std::int64_t step);
+  /// Returns the weights in the measures without numbers that are missing (NaN) in one of the fields. They
+  /// are valid until the next call.
+  [[nodiscard]] MeasureWeights known_weights(std::span<const float> field, std::span<const float> other = {});
+  [[nodiscard]] double known_energy(std::span<const float> field) {
+    return field_energy(field, data_.layout().outputs(), known_weights(field));
+  }
+  /// Lets the window of a forecast begin with what its network reads as 0 where a state is missing: it
+  /// predicts the change since then.
+  void fill_missing(std::int64_t forecast, std::int64_t member);
   [[nodiscard]] std::span<float> of(std::vector<float>& fields, std::int64_t member) const {
     return std::span(fields).subspan(static_cast<std::size_t>(member) * values_, values_);
   }
@@ -56,6 +67,7 @@ class MemberRollouts {
   std::vector<float> truth_;
   std::span<const float> climatology_ = {};  // of the truth; empty: none is known
   std::vector<float> mean_;                  // of an ensemble
+  std::vector<float> weights_;               // of known numbers
   std::vector<ChannelErrors> errors_;        // of each channel
   std::vector<VariableScores> scores_;       // likewise
   std::int64_t first_ = 0;

@@ -1,6 +1,7 @@
 #include "mylos/inference/rollout/rollout.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
@@ -23,17 +24,26 @@ class SpectrumSums {
   SpectrumSums(const LevelLayout& layout, const RolloutRequest& request) {
     if (!request.has_spectrum) return;
     spectrum_.emplace(extents_of(layout));
+    has_missing_ = layout.has_missing;
     channels_ = layout.outputs();
     width_ = static_cast<std::size_t>(spectrum_->wavenumbers());
     sums_.resize(static_cast<std::size_t>(request.steps + 1) * parts * width_);
-    with_truth_.resize(static_cast<std::size_t>(request.steps + 1));
+    with_state_.resize(static_cast<std::size_t>(request.steps + 1));
+    with_truth_ = with_state_;
     error_.resize(static_cast<std::size_t>(layout.state_values()));
   }
 
   void add(std::int64_t step, std::span<const float> state, std::span<const float> truth) {
     if (!spectrum_) return;
-    spectrum_->add_channels(state, channels_, part(step, 0));
-    if (truth.empty()) return;
+    const auto is_complete = [this](std::span<const float> field) {  // a spectrum is of all points
+      return !has_missing_ || std::ranges::none_of(field, [](float value) { return std::isnan(value); });
+    };
+    const bool is_known = step > 0 || is_complete(state);  // what is predicted is
+    if (is_known) {
+      ++with_state_[static_cast<std::size_t>(step)];
+      spectrum_->add_channels(state, channels_, part(step, 0));
+    }
+    if (truth.empty() || !is_known || !is_complete(truth)) return;
     ++with_truth_[static_cast<std::size_t>(step)];
     spectrum_->add_channels(truth, channels_, part(step, 1));
     for (std::size_t i = 0; i < error_.size(); ++i) error_[i] = state[i] - truth[i];
@@ -50,6 +60,7 @@ class SpectrumSums {
       broadcast_large(ranks, std::as_writable_bytes(std::span(from)), rank);
       for (std::size_t i = 0; i < total.size(); ++i) total[i] += from[i];
     }
+    ranks.add_up(with_state_);
     ranks.add_up(with_truth_);
     if (ranks.rank() != 0) return {};
     std::vector<StepSpectrum> result(with_truth_.size());
@@ -60,7 +71,7 @@ class SpectrumSums {
       return values;
     };
     for (std::size_t step = 0; step < result.size(); ++step) {
-      result[step].network = mean(step, 0);
+      if (with_state_[step] == members) result[step].network = mean(step, 0);
       if (with_truth_[step] != members) continue;
       result[step].truth = mean(step, 1);
       result[step].error = mean(step, 2);
@@ -74,10 +85,11 @@ class SpectrumSums {
   }
 
   std::optional<FieldSpectrum> spectrum_;
+  bool has_missing_ = false;
   std::int64_t channels_ = 0;
   std::size_t width_ = 0;
   std::vector<double> sums_;
-  std::vector<std::int64_t> with_truth_;
+  std::vector<std::int64_t> with_state_, with_truth_;  // of each step: members whose fields are complete
   std::vector<float> error_;
 };
 

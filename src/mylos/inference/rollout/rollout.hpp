@@ -33,9 +33,9 @@ struct MemberStep {
 
 /// Energies by wavenumber after one step, means over the members.
 struct StepSpectrum {
-  std::vector<double> network;
-  std::vector<double> truth;  // empty if it is not known for every member
-  std::vector<double> error;  // of network - truth; likewise
+  std::vector<double> network;  // empty if a member begins with missing numbers
+  std::vector<double> truth;    // empty if it is not known for every member
+  std::vector<double> error;    // of network - truth; likewise
 };
 
 struct RolloutResult {

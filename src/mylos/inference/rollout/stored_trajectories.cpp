@@ -132,6 +132,7 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
   layout.ahead = options.ahead;
   layout.constants = levels.rollout().constants;
   layout.encoded = levels.rollout().encoded;
+  layout.has_missing = !options.missing.empty();
   layout.adds_newest = options.targets_are == TargetsAre::difference;
   layout.points_are_samples = options.points_are_samples;
   std::vector<std::int64_t> first;  // channel of each input

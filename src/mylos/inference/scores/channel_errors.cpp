@@ -71,6 +71,7 @@ double anomaly_correlation_of(std::span<const float> predicted, std::span<const 
   points.for_each(truth.size(), [&](std::size_t i, double weight) {
     const double a = static_cast<double>(predicted[i]) - static_cast<double>(climatology[i]);
     const double b = static_cast<double>(truth[i]) - static_cast<double>(climatology[i]);
+    if (std::isnan(climatology[i])) return;
     both += weight * a * b;
     of_predicted += weight * a * a;
     of_truth += weight * b * b;

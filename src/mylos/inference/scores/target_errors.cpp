@@ -15,7 +15,7 @@ void TargetErrors::add(const EvaluatedRows& rows) {
     const std::size_t place = i % row;
     const double weight =
         weights == nullptr ? 1.0 : static_cast<double>(weights->of(place, rows.shape.channels));
-    if (weight == 0) continue;
+    if (weight == 0 || !rows.counts(i)) continue;
     Sums& sums = sums_[place % channels];
     const double error = rows.errors[i];
     if (!std::isfinite(error * error)) {

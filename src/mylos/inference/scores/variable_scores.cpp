@@ -71,7 +71,10 @@ ScoreSums::ScoreSums(RankGroup& ranks, std::int64_t steps, std::int64_t channels
 void ScoreSums::add_up(std::int64_t step, std::span<const VariableScores> scores) {
   ++total_.starts[static_cast<std::size_t>(step - 1)];
   VariableScores* to = total_.means.data() + (step - 1) * total_.channels;
-  for (const VariableScores& of_channel : scores) change_numbers(*to++, of_channel, std::plus<>());
+  for (const VariableScores& of_channel : scores) {
+    if (of_channel.starts > 0) change_numbers(*to, of_channel, std::plus<>());
+    ++to;
+  }
 }
 
 void ScoreSums::add(std::int64_t start, std::int64_t step, std::span<const VariableScores> scores) {
@@ -108,7 +111,7 @@ StepScores ScoreSums::means() {
     }
   }
   for (std::size_t i = 0; i < total_.means.size(); ++i) {
-    const auto count = static_cast<double>(total_.starts[i / channels]);
+    const double count = total_.means[i].starts;
     change_numbers(total_.means[i], {}, [&](double sum, double) { return sum / count; });  // NaN of none
   }
   return std::move(total_);

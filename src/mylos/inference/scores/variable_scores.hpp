@@ -21,6 +21,7 @@ struct IntervalScores {
 
 /// Numbers that are not known are NaN.
 struct VariableScores {
+  double starts = 1;               // over which the numbers are means; 0: the truth has no value of it
   ChannelErrors network = {};      // of an ensemble: its mean's
   ChannelErrors persistence = {};  // of the level that the rollout begins with
   ChannelErrors climatology = {};

@@ -26,12 +26,14 @@ void ConformalScores::add(const EvaluatedRows& rows) {
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {
     for (std::size_t channel = 0; channel < channels; ++channel) {
       double largest = 0;
+      bool has_any = rows.known.empty();
       for (std::size_t i = first + channel; i < first + row; i += channels) {
-        if (!rows.shape.counts(i - first)) continue;
+        if (!rows.counts(i)) continue;
+        has_any = true;
         const double error = std::abs(rows.errors[i]);
         largest = larger(largest, score_ == ConformalScore::scaled ? error / rows.deviations[i] : error);
       }
-      of_channels_[channel].push_back(largest);
+      if (has_any) of_channels_[channel].push_back(largest);
     }
   }
 }
@@ -45,11 +47,17 @@ std::int64_t ConformalScores::not_finite(RankGroup& ranks) const {
   return count[0];
 }
 
+std::vector<std::int64_t> ConformalScores::samples(RankGroup& ranks) const {
+  std::vector<std::int64_t> samples;
+  for (const std::vector<double>& scores : of_channels_) samples.push_back(std::ssize(scores));
+  ranks.add_up(samples);
+  return samples;
+}
+
 std::vector<double> ConformalScores::quantiles(RankGroup& ranks, double coverage) {
   const std::size_t channels = of_channels_.size();
-  std::vector<std::int64_t> samples{static_cast<std::int64_t>(of_channels_.front().size())};
-  ranks.add_up(samples);
-  const std::int64_t rank = quantile_rank(samples[0], coverage);
+  std::vector<std::int64_t> rank;  // of each channel
+  for (const std::int64_t samples : this->samples(ranks)) rank.push_back(quantile_rank(samples, coverage));
   for (std::vector<double>& scores : of_channels_) std::sort(scores.begin(), scores.end());
   // Doubles from 0 on are ordered like their bits. From the highest bit down, a bit of the result is set if
   // fewer than `rank` scores lie below the number that then has it.
@@ -67,7 +75,7 @@ std::vector<double> ConformalScores::quantiles(RankGroup& ranks, double coverage
     }
     ranks.add_up(below);
     for (std::size_t channel = 0; channel < channels; ++channel)
-      if (below[channel] < rank) found[channel] |= std::uint64_t{1} << bit;
+      if (below[channel] < rank[channel]) found[channel] |= std::uint64_t{1} << bit;
   }
   std::vector<double> quantiles;
   for (const std::uint64_t bits : found) quantiles.push_back(std::bit_cast<double>(bits));

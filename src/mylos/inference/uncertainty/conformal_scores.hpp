@@ -19,7 +19,8 @@ class ConformalScores {
     return static_cast<std::size_t>(channels) * static_cast<std::size_t>(samples) * sizeof(double);
   }
 
-  /// Adds samples. The score of a field's channel is the largest of its points that count.
+  /// Adds samples. The score of a field's channel is the largest of its points that count; a sample of which
+  /// all its targets are missing has none.
   void add(const EvaluatedRows& rows);
   /// Adds the score of a sample in one channel. Each channel gets one of each sample.
   void add(std::int64_t channel, double score) {
@@ -28,9 +29,11 @@ class ConformalScores {
 
   /// All ranks. Returns how many scores of all ranks are inf or NaN.
   [[nodiscard]] std::int64_t not_finite(RankGroup& ranks) const;
+  /// All ranks. Returns the scores of each channel on all ranks.
+  [[nodiscard]] std::vector<std::int64_t> samples(RankGroup& ranks) const;
   /// All ranks, once not_finite() is 0. Returns, for each channel, the score of rank quantile_rank() among
   /// those of all MPI ranks, which is the same for any distribution over them: each bit of the result is
-  /// found by counting. Requires min_calibration_samples(). Sorts the scores.
+  /// found by counting. Requires min_calibration_samples() of each channel. Sorts the scores.
   [[nodiscard]] std::vector<double> quantiles(RankGroup& ranks, double coverage);
 
  private:

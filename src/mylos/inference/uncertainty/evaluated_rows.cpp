@@ -1,5 +1,6 @@
 #include "mylos/inference/uncertainty/evaluated_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mylos {
@@ -28,6 +29,9 @@ EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling&
           in_units_of_targets(static_cast<double>(values[i]) - static_cast<double>(targets[i]), i));
     return errors;
   };
+  const auto is_missing = [](float target) { return std::isnan(target); };
+  if (std::ranges::any_of(targets, is_missing))
+    for (const float target : targets) rows.known.push_back(is_missing(target) ? 0 : 1);
   rows.errors = errors_of(outputs);
   for (std::size_t first = 0; first < quantiles.size(); first += targets.size())
     rows.quantiles.push_back(errors_of(quantiles.subspan(first)));

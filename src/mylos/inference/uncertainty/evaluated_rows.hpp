@@ -31,11 +31,17 @@ struct EvaluatedRows {
   std::vector<double> errors;      // mean - target
   std::vector<double> deviations;  // predicted standard deviations; empty if the network predicts none
   std::vector<std::vector<double>> quantiles = {};  // quantile - target, of each level; likewise
+  std::vector<std::uint8_t> known = {};             // 0: the target is missing; empty: none is
+
+  /// Returns whether error `i` counts.
+  [[nodiscard]] bool counts(std::size_t i) const {
+    return (known.empty() || known[i] != 0) && shape.counts(i % static_cast<std::size_t>(shape.row()));
+  }
 };
 
 /// Returns rows of a regression from what the network computed, in the units of training, and the targets of
-/// the same samples in these units. `deviations` and `quantiles` [levels, rows]: empty if the network
-/// predicts none.
+/// the same samples in these units, NaN of those that are missing. `deviations` and `quantiles` [levels,
+/// rows]: empty if the network predicts none.
 [[nodiscard]] EvaluatedRows make_evaluated_rows(const TargetShape& shape, const ColumnScaling& scaling,
                                                 std::span<const float> outputs,
                                                 std::span<const float> deviations,

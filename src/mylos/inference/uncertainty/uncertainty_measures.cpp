@@ -28,6 +28,7 @@ UncertaintyMeasures::UncertaintyMeasures(bool has_deviations, std::optional<Conf
       quantiles_(quantiles.begin(), quantiles.end()),
       below_(quantiles.size()) {
   if (calibration_) held_.resize(calibration_->quantiles.size());
+  rated_ = held_;
 }
 
 void UncertaintyMeasures::add(const EvaluatedRows& rows) {
@@ -42,7 +43,7 @@ void UncertaintyMeasures::add(const EvaluatedRows& rows) {
     std::int64_t wrong = 0;
     std::int64_t counted = 0;
     for (std::size_t i = first; i < first + row; ++i) {
-      if (!rows.shape.counts(i - first)) continue;
+      if (!rows.counts(i)) continue;
       ++counted;
       wrong += finite(i) ? 0 : 1;
     }
@@ -50,9 +51,9 @@ void UncertaintyMeasures::add(const EvaluatedRows& rows) {
     if (wrong > 0) continue;  // there is no result then
     values_ += counted;
     for (std::size_t i = first; has_deviations_ && i < first + row; ++i)
-      if (rows.shape.counts(i - first)) add_deviation(rows.errors[i], rows.deviations[i]);
+      if (rows.counts(i)) add_deviation(rows.errors[i], rows.deviations[i]);
     for (std::size_t i = first; !quantiles_.empty() && i < first + row; ++i)
-      if (rows.shape.counts(i - first)) add_quantiles(rows, i);
+      if (rows.counts(i)) add_quantiles(rows, i);
     if (calibration_) add_intervals(rows, first);
   }
 }
@@ -89,14 +90,17 @@ void UncertaintyMeasures::add_intervals(const EvaluatedRows& rows, std::size_t f
   const auto channels = static_cast<std::size_t>(rows.shape.channels);
   for (std::size_t channel = 0; channel < channels; ++channel) {
     bool holds = true;
+    bool has_any = rows.known.empty();
     for (std::size_t i = channel; i < static_cast<std::size_t>(rows.shape.row()); i += channels) {
-      if (!rows.shape.counts(i)) continue;
+      if (!rows.counts(first + i)) continue;
+      has_any = true;
       const double deviation = has_deviations_ ? rows.deviations[first + i] : 0;
       const double half = calibration_->half_width(channel, deviation);
       if (std::abs(rows.errors[first + i]) > half) holds = false;
       width_.add(2 * half);
     }
-    held_[channel] += holds ? 1 : 0;
+    held_[channel] += holds && has_any ? 1 : 0;
+    rated_[channel] += has_any ? 1 : 0;
   }
 }
 
@@ -110,6 +114,7 @@ void UncertaintyMeasures::add_up(RankGroup& ranks) {
   append(within_chosen_);
   append(below_);
   append(held_);
+  append(rated_);
   for (ExactSum* const sum : {&square_, &crps_, &width_}) {
     sum->carry();  // makes the sum over up to 2^47 ranks exact
     append(sum->digits);
@@ -124,6 +129,7 @@ void UncertaintyMeasures::add_up(RankGroup& ranks) {
   take(within_chosen_);
   take(below_);
   take(held_);
+  take(rated_);
   for (ExactSum* const sum : {&square_, &crps_, &width_}) take(sum->digits);
 }
 
@@ -176,11 +182,14 @@ UncertaintyResult UncertaintyMeasures::result() const {
   if (!calibration_) return result;
   UncertaintyResult::Intervals intervals;
   std::int64_t held = 0;
-  for (const std::int64_t of_channel : held_) {
-    held += of_channel;
-    intervals.of_channels.push_back(static_cast<double>(of_channel) / static_cast<double>(samples_));
+  std::int64_t rated = 0;
+  for (std::size_t channel = 0; channel < held_.size(); ++channel) {
+    held += held_[channel];
+    rated += rated_[channel];
+    intervals.of_channels.push_back(static_cast<double>(held_[channel]) /
+                                    static_cast<double>(rated_[channel]));
   }
-  const auto all = static_cast<double>(samples_) * static_cast<double>(held_.size());
+  const auto all = static_cast<double>(rated);
   intervals.coverage = {calibration_->coverage, static_cast<double>(held) / all};
   intervals.mean_width = width_.value() / static_cast<double>(values_);
   result.intervals = intervals;

@@ -102,8 +102,9 @@ class UncertaintyMeasures {
   std::array<std::int64_t, chosen_levels.size()> within_chosen_{};
   std::vector<std::int64_t> below_;  // targets at or below the quantile of each level
   std::int64_t crossed_ = 0;
-  std::vector<std::int64_t> held_;  // calibrated intervals that hold the target, of each channel
-  ExactSum square_;                 // of s^2
+  std::vector<std::int64_t> rated_;  // samples with targets, of each channel
+  std::vector<std::int64_t> held_;   // calibrated intervals that hold the target, of each channel
+  ExactSum square_;                  // of s^2
   ExactSum crps_;
   ExactSum width_;
 };

@@ -43,6 +43,7 @@ struct OutputField {
   LossPer per = LossPer::sample;
   Derivative derivative = Derivative::differences;
   std::shared_ptr<const PointWeights> weights = {};  // null: all are 1
+  bool skips_missing = false;                        // targets that are NaN
 };
 
 struct LossCost {

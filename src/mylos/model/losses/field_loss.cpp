@@ -6,7 +6,8 @@
 namespace mylos {
 
 FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
-    : OutputLoss(traits_of(model.loss), input, outputs_per_target(model.loss)) {
+    : OutputLoss(traits_of(model.loss), input, outputs_per_target(model.loss)),
+      skips_missing_(model.has_missing_targets) {
   const LossTraits& traits = traits_of(model.loss);
   const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
   const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights;
@@ -25,15 +26,17 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
                        .axes = input.shape.axes,
                        .per = model.loss_per,
                        .derivative = model.derivative,
-                       .weights = model.point_weights};
+                       .weights = model.point_weights,
+                       .skips_missing = skips_missing_};
   field_->grid.channels /= outputs_per_target(model.loss);
   if (needs_grid) norm_.emplace(*field_, traits.has_derivatives);
 }
 
 FieldPoints FieldLoss::points(const float* constants) const {
   if (norm_) return norm_->points(constants);
-  if (field_) return {.points = field_->grid.points(), .channels = field_->grid.channels};
-  return {.channels = signature().outputs};
+  const FieldWeights weights{.skips_missing = skips_missing_};
+  if (field_) return {field_->grid.points(), field_->grid.channels, weights};
+  return {.channels = signature().outputs, .weights = weights};
 }
 
 }  // namespace mylos

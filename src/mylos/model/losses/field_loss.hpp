@@ -22,12 +22,15 @@ class FieldLoss : public OutputLoss {
   [[nodiscard]] std::optional<OutputField> field() const final { return field_; }
 
  protected:
+  /// Returns whether all numbers of all samples count alike.
+  [[nodiscard]] bool is_plain() const { return !norm_ && !skips_missing_; }
   /// Returns what the losses of fields read; nothing if all points of the outputs count alike.
   [[nodiscard]] const std::optional<FieldNorm>& norm() const { return norm_; }
   /// Returns the points and channels of the outputs; a vector is one point.
   [[nodiscard]] FieldPoints points(const float* constants) const;
 
  private:
+  bool skips_missing_;
   std::optional<OutputField> field_;
   std::optional<FieldNorm> norm_;
 };

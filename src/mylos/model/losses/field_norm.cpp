@@ -51,7 +51,8 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
       derivative_(field.derivative),
       per_channel_(field.per == LossPer::channel),
       has_weights_(field.weights != nullptr),
-      are_of_numbers_(has_weights_ && field.weights->channels > 1) {
+      are_of_numbers_(has_weights_ && field.weights->channels > 1),
+      skips_missing_(field.skips_missing) {
   if (has_weights_) {
     require_shape(*field.weights, grid_, field.axes);
     constants_ = field.weights->values;
@@ -64,6 +65,11 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
         "model.derivative = \"spectral\": a derivative reads all points of the grid, and {} has weights "
         "of 0, whose points do not count; use \"differences\" or \"one_sided\"",
         field.weights->source);
+  }
+  if (derivative_ == Derivative::spectral && skips_missing_) {
+    fail_input(errors::keys_conflict,
+               "model.derivative = \"spectral\": a derivative reads all points of the grid, and targets may "
+               "be missing (data.arrays.missing); use \"differences\" or \"one_sided\"");
   }
   add_axes(field.axes);
   if (has_weights_) add_slope_weights();
@@ -130,9 +136,9 @@ double FieldNorm::flops_of_derivatives() const {
 }
 
 FieldWeights FieldNorm::weights_at(const float* constants, std::size_t offset) const {
-  if (!has_weights_) return {};
-  const float* const weights = constants + offset;
-  return are_of_numbers_ ? FieldWeights{.of_numbers = weights} : FieldWeights{.of_points = weights};
+  FieldWeights weights{.skips_missing = skips_missing_};
+  if (has_weights_) (are_of_numbers_ ? weights.of_numbers : weights.of_points) = constants + offset;
+  return weights;
 }
 
 FieldPoints FieldNorm::points(const float* constants) const {

@@ -59,7 +59,8 @@ class FieldNorm {
   bool per_channel_;
   bool has_weights_;
   bool are_of_numbers_;  // not of points
-  int axes_ = 0;         // with derivatives
+  bool skips_missing_;
+  int axes_ = 0;  // with derivatives
   Axis axis_[FieldDerivatives::max_axes] = {};
   std::vector<float> constants_;
 };

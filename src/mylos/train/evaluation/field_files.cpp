@@ -120,7 +120,7 @@ ordered_json json_of_spectrum(const RolloutResult& result) {
   if (result.spectrum.empty()) return nullptr;
   constexpr std::int64_t max_spectra = 5;
   ordered_json wavenumbers = ordered_json::array();
-  for (std::size_t k = 0; k < result.spectrum.front().network.size(); ++k) wavenumbers.push_back(k);
+  for (std::size_t k = 0; k < result.spectrum.back().network.size(); ++k) wavenumbers.push_back(k);
   ordered_json json{{"wavenumber", wavenumbers},
                     {"steps", ordered_json::array()},
                     {"network", ordered_json::array()},

@@ -12,6 +12,7 @@ namespace mylos {
 
 RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.run.rollout_steps) {
   const ArrayOptions& arrays = options.data.arrays;
+  has_missing_inputs_ = arrays.any_may_be_missing(arrays.inputs);
   const auto open = [&](LevelsOf of) {
     auto levels = std::make_shared<const StoredLevels>(options.data.test.names, arrays, of);
     reading_bytes_ += levels->store().reading_bytes();
@@ -45,7 +46,7 @@ RolloutResult RolloutEvaluation::measure(const Quiesced& /*quiet*/, const Infere
   communicator.synchronize(context.exec);
   RankGroup& ranks = communicator.ranks();
   std::optional<RowInference> rows;
-  run_on_all(ranks, [&] { rows.emplace(context, normalizer); });
+  run_on_all(ranks, [&] { rows.emplace(context, normalizer, has_missing_inputs_); });
   RolloutRequest request = this->request(context.model.samples());
   const std::optional<OutputField> field = context.model.chain().head->field();
   if (field && field->weights)

@@ -49,6 +49,7 @@ class RolloutEvaluation {
   std::optional<StoredTrajectories> trajectories_;
   ScoreAxes axes_;
   std::int64_t reading_bytes_ = 0;
+  bool has_missing_inputs_ = false;
 };
 
 }  // namespace mylos

@@ -35,7 +35,8 @@ OpenArray::OpenArray(const hdf5::File& file, const std::string& path, const Arra
       array_(file, path),
       attributes_(array_.attributes()),
       axes_(sliced_axes(options, path, array_.facts().dims, grid, where_)),
-      conversion_(conversion_of(array_.facts(), attributes_, options.fill, where_)) {
+      conversion_(conversion_of(array_.facts(), attributes_, options.fill, where_)),
+      may_be_missing_(options.may_be_missing(path)) {
   extents_.grid.resize(grid.size(), 1);
   for (const SlicedAxis& axis : axes_) {
     switch (axis.role) {
@@ -149,6 +150,10 @@ void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t c
   for (std::int64_t i = 0; i < size; ++i) {
     const bool is_finite = std::isfinite(static_cast<float>(result[i]));
     const bool counts = mask.empty() || mask.counts[static_cast<std::size_t>(i % level)] != 0;
+    if (counts && may_be_missing_ && std::isnan(result[i])) {
+      result[i] = std::numeric_limits<Result>::quiet_NaN();  // the same bits, which digests read
+      continue;
+    }
     if (counts && !is_finite) fail_value(selection, trajectory, first, i, stored);
     if (counts) continue;
     if (mask.is_of_missing && !std::isnan(result[i]))
@@ -202,13 +207,16 @@ void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, 
   const double number = stored_number(conversion_, stored, offset);
   const std::string where = location_of_number(trajectory, first, index);
   if (std::isnan(number)) {
-    fail_input(errors::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
+    fail_input(errors::not_finite,
+               "{} is {}, expected a finite number; data.fill = 0 would replace "
+               "it, and with data.arrays.missing it would count nowhere",
                where, number);
   }
   if (is_missing(conversion_, number)) {
     fail_input(errors::not_finite,
                "{} is {}, which stands for a missing value (_FillValue, missing_value, the valid range or "
-               "NetCDF's value of what was never written); data.fill = 0 would replace it",
+               "NetCDF's value of what was never written); data.fill = 0 would replace it, and with "
+               "data.arrays.missing it would count nowhere",
                where, number);
   }
   fail_input(errors::not_finite, "{} is {}, expected a finite number that float32 can hold", where,

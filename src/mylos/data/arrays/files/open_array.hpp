@@ -53,8 +53,9 @@ class OpenArray {
   /// stored numbers are the results.
   [[nodiscard]] std::int64_t buffer_bytes(std::int64_t levels) const;
   /// Reads levels [first, first + count) of a trajectory, as float or double; numbers that the mask leaves
-  /// out become 0. Throws Error (bad_input) with file, array and index if they cannot be read, a value is
-  /// missing or not finite, or one is not missing that the mask says is.
+  /// out become 0. Those that are missing become NaN if the options say that they may be. Throws Error
+  /// (bad_input) with file, array and index if they cannot be read, a value is not finite, one is missing
+  /// that may not be, or one is not missing that the mask says is.
   template <class Result>
   void read(std::int64_t trajectory, std::int64_t first, std::int64_t count, std::byte* buffer,
             Result* result, const ArrayMask& mask = {}) const;
@@ -100,6 +101,7 @@ class OpenArray {
   std::vector<SlicedAxis> axes_;
   StoredExtents extents_;
   NumberConversion conversion_;
+  bool may_be_missing_;
 };
 
 }  // namespace mylos

@@ -12,27 +12,11 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/arrays/survey/touched_levels.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 namespace {
-
-/// Windows of one trajectory that follow each other touch levels [begin, end); differences are taken from
-/// levels [newest, newest_end).
-struct TouchedLevels {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t newest = 0;
-  std::int64_t newest_end = 0;
-};
-
-/// `begin`: the first level of the first of `count` windows.
-TouchedLevels touched(const SampleLayout& layout, std::int64_t begin, std::int64_t count) {
-  const RolloutLayout& rollout = layout.rollout;
-  const std::int64_t last = begin + (count - 1) * layout.every;
-  return {begin, last + layout.span, begin + rollout.history - 1,
-          last + rollout.history + (rollout.steps - 1) * rollout.ahead};
-}
 
 /// Ranks that share a pass and may wait longer for each other than for an exchange: a rank that still reads
 /// joins one often enough.
@@ -140,12 +124,11 @@ class FileSums {
   void add_values(std::size_t array, const std::byte* levels, std::int64_t count) {
     const SlabPlan& plan = data_.cache.plan(array);
     const std::int64_t points = plan.level_elements / data_.layout.extents[array].channels;
-    const std::span<const std::uint8_t> counts = data_.cache.masks()[array].counts;
     for (std::int64_t i = 0; i < count; ++i, levels += plan.level_bytes()) {
       if (plan.wide) {
-        sums_.values[array].add(reinterpret_cast<const double*>(levels), points, counts);
+        add_known(array, reinterpret_cast<const double*>(levels), points, sums_.values[array]);
       } else {
-        sums_.values[array].add(reinterpret_cast<const float*>(levels), points, counts);
+        add_known(array, reinterpret_cast<const float*>(levels), points, sums_.values[array]);
       }
     }
   }
@@ -175,8 +158,21 @@ class FileSums {
       } else {
         subtract(reinterpret_cast<const float*>(after), reinterpret_cast<const float*>(before));
       }
-      sums_.differences[array].add(difference_.data(), points, data_.cache.masks()[array].counts);
+      add_known(array, difference_.data(), points, sums_.differences[array]);
     }
+  }
+
+  /// Adds those values of a level that the mask of the array lets count and that are not missing.
+  template <class T>
+  void add_known(std::size_t array, const T* values, std::int64_t points, ChannelSums& sums) {
+    const std::vector<std::uint8_t>& mask = data_.cache.masks()[array].counts;
+    const auto size = static_cast<std::size_t>(data_.cache.plan(array).level_elements);
+    const auto is_missing = [](T value) { return std::isnan(value); };
+    if (std::none_of(values, values + size, is_missing)) return sums.add(values, points, mask);
+    known_.resize(size);
+    for (std::size_t i = 0; i < size; ++i)
+      known_[i] = !is_missing(values[i]) && (mask.empty() || mask[i] != 0) ? 1 : 0;
+    sums.add(values, points, known_);
   }
 
   SurveyedData data_;
@@ -184,6 +180,7 @@ class FileSums {
   ArraySums& sums_;
   SharedPass* pass_;
   std::vector<float> difference_;
+  std::vector<std::uint8_t> known_;
 };
 
 /// Writes the sums as the number of channels and five numbers of each, which are read back exactly.
@@ -322,26 +319,6 @@ ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t f
     ++file;
   }
   return sums;
-}
-
-ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
-                               std::int64_t count, const ColumnOrder& order) {
-  constexpr ChannelSums::Channel encoded{.count = 1, .mean = 0, .squares = 1, .minimum = -1, .maximum = 1};
-  std::vector<ChannelSums::Channel> channels(static_cast<std::size_t>(count), encoded);
-  for (const ChannelSource& source : sources) {
-    const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
-    std::ranges::copy(of.channels(), channels.begin() + source.first);
-  }
-  ColumnStatistics result;
-  for (std::size_t i = 0; i < channels.size(); ++i) {
-    const std::size_t stored = order.empty() ? i : static_cast<std::size_t>(order[i]);
-    const ChannelSums::Channel& channel = channels[stored];
-    result.mean.push_back(channel.mean);
-    result.deviation.push_back(std::sqrt(channel.squares / channel.count));
-    result.minimum.push_back(channel.minimum);
-    result.maximum.push_back(channel.maximum);
-  }
-  return result;
 }
 
 }  // namespace mylos

@@ -18,8 +18,6 @@
 #include "mylos/data/arrays/layout/sample_layout.hpp"
 #include "mylos/data/arrays/layout/window_index.hpp"
 #include "mylos/data/arrays/survey/channel_sums.hpp"
-#include "mylos/data/files/meaning/column_names.hpp"
-#include "mylos/data/files/scaling/statistics.hpp"
 
 namespace mylos {
 
@@ -70,12 +68,5 @@ struct SurveyedData {
 /// Returns the sums of windows [first, first + count).
 [[nodiscard]] ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t first,
                                 std::int64_t count);
-
-/// Returns the statistics of `channels` channels: entry i is that of stored channel order[i]. Channels that
-/// none of the sources gives are encodings, waves between -1 and 1: they have the mean 0 and the deviation 1,
-/// by which data.normalize leaves them as they are, and which do not depend on the part of a year in the
-/// data.
-[[nodiscard]] ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
-                                             std::int64_t channels, const ColumnOrder& order);
 
 }  // namespace mylos

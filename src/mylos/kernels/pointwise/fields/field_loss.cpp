@@ -120,13 +120,17 @@ struct RelativeH1 {
           return axis.of([=](std::int64_t at) { return values[at * channels + k]; }, point);
         };
         error += of_axis.sum(row, range, false, [=](std::int64_t i, std::int64_t point) {
+          if (weights.is_missing(weights.skips_missing ? slope_at(t, i, point) : 0.0f)) {
+            weighted_slopes[i] = 0;
+            return 0.0;
+          }
           const float slope = slope_at(errors, i, point);
-          weighted_slopes[i] = weighted(weights.point(point) * weights.number(i), slope);
+          weighted_slopes[i] = weighted(weights.point(point) * weights.number(i, t[i]), slope);
           return static_cast<double>(slope) * static_cast<double>(slope);
         });
         norm += of_axis.sum(row, range, false, [=](std::int64_t i, std::int64_t point) {
           const float slope = slope_at(t, i, point);
-          return static_cast<double>(slope) * static_cast<double>(slope);
+          return weights.is_missing(slope) ? 0.0 : static_cast<double>(slope) * static_cast<double>(slope);
         });
       }
       const double size = Kokkos::sqrt(error);

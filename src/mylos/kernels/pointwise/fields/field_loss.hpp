@@ -4,6 +4,11 @@
 // The arguments are those of loss.hpp, of predictions [samples, points * channels]; row_loss[r] is the loss
 // of sample r. d_predictions may be the memory of predictions except for relative_h1_of_field. Sums over
 // points are in double.
+//
+// Where the weights say that NaN stands for a missing target (FieldWeights::skips_missing), such a number has
+// the weight 0, and its gradient is 0. Means divide by the number of all targets, so that each target that is
+// there has the same weight in all samples; norms are of those that are there, and a derivative counts if all
+// targets are there that it reads.
 #pragma once
 
 #include <cstdint>

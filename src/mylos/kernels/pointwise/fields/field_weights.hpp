@@ -11,13 +11,20 @@ namespace mylos {
 struct FieldWeights {
   const float* of_points = nullptr;   // [points]; null: all are 1
   const float* of_numbers = nullptr;  // [points, channels]; null: all are 1
+  bool skips_missing = false;         // a target that is NaN is missing: its weight is 0
 
-  [[nodiscard]] bool given() const { return of_points != nullptr || of_numbers != nullptr; }
   KOKKOS_FORCEINLINE_FUNCTION float point(std::int64_t point) const {
     return of_points == nullptr ? 1.0f : of_points[point];
   }
   KOKKOS_FORCEINLINE_FUNCTION float number(std::int64_t number) const {
     return of_numbers == nullptr ? 1.0f : of_numbers[number];
+  }
+  /// Returns whether the target, or the derivative of targets, does not count whatever the weights are.
+  KOKKOS_FORCEINLINE_FUNCTION bool is_missing(float target) const {
+    return skips_missing && target != target;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION float number(std::int64_t number, float target) const {
+    return is_missing(target) ? 0.0f : this->number(number);
   }
 };
 

@@ -16,7 +16,7 @@ struct ChannelRange {
 
 struct WeightedNumbers {
   FieldPoints field;
-  const float* t;  // the targets
+  const float* targets;  // [points, channels]; one that is missing has the weight 0
 
   /// Returns the sum of weight * term(i, point) over the numbers i of these channels, in double: of each
   /// point, and of these sums; number by number if there is one point, or if `by_numbers`.
@@ -24,6 +24,7 @@ struct WeightedNumbers {
   KOKKOS_FORCEINLINE_FUNCTION double sum(const Row& row, const ChannelRange& range, bool by_numbers,
                                          const Term& term) const {
     const FieldWeights weights = field.weights;
+    const float* const t = targets;
     const std::int64_t channels = field.channels;
     const std::int64_t first = range.first;
     const std::int64_t count = range.count;
@@ -31,13 +32,13 @@ struct WeightedNumbers {
       return row.sum(field.points * count, [=](std::int64_t k) {
         const std::int64_t point = k / count;
         const std::int64_t i = point * channels + first + (k - point * count);
-        return weighted(weights.point(point) * weights.number(i), term(i, point));
+        return weighted(weights.point(point) * weights.number(i, t[i]), term(i, point));
       });
     }
     return row.sum(field.points, [=](std::int64_t point) {
       double total = 0;
       for (std::int64_t i = point * channels + first; i < point * channels + first + count; ++i)
-        total += weighted(weights.number(i), term(i, point));
+        total += weighted(weights.number(i, t[i]), term(i, point));
       return weighted(weights.point(point), total);
     });
   }
@@ -47,19 +48,21 @@ struct WeightedNumbers {
   KOKKOS_FORCEINLINE_FUNCTION void for_each(const Row& row, const ChannelRange& range, float factor,
                                             const Write& write) const {
     const FieldWeights weights = field.weights;
+    const float* const t = targets;
     const std::int64_t channels = field.channels;
     const std::int64_t first = range.first;
     const std::int64_t count = range.count;
     if (field.points == 1) {
       row.for_each(count, [=](std::int64_t k) {
-        write(first + k, std::int64_t{0}, factor * weights.point(0) * weights.number(first + k));
+        write(first + k, std::int64_t{0},
+              factor * weights.point(0) * weights.number(first + k, t[first + k]));
       });
       return;
     }
     row.for_each(field.points, [=](std::int64_t point) {
       const float of_point = factor * weights.point(point);
       for (std::int64_t i = point * channels + first; i < point * channels + first + count; ++i)
-        write(i, point, of_point * weights.number(i));
+        write(i, point, of_point * weights.number(i, t[i]));
     });
   }
 };

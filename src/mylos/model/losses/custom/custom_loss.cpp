@@ -35,6 +35,10 @@ std::unique_ptr<LossHead> losses::Custom::make(const ModelOptions& model, const 
     fail_input(errors::keys_conflict,
                "{} weighs the points, but model.loss = \"custom\" computes with weights of its own",
                model.point_weights->source);
+  if (model.has_missing_targets)
+    fail_input(
+        errors::keys_conflict,
+        "targets may be missing (data.arrays.missing), and model.loss = \"custom\" counts all of them");
   return std::make_unique<LossOfProgram>(model.custom_loss, input);
 }
 

@@ -11,7 +11,7 @@ class HuberLoss final : public FieldLoss {
 
  private:
   void compute(const Call& call) const override {
-    if (!norm()) return mean_huber_loss(call.exec, call.arrays, delta_);
+    if (is_plain()) return mean_huber_loss(call.exec, call.arrays, delta_);
     weighted_huber_loss(call.exec, points(call.constants), call.arrays, delta_);
   }
 

@@ -10,7 +10,7 @@ class AbsoluteErrorLoss final : public FieldLoss {
 
  private:
   void compute(const Call& call) const override {
-    if (!norm()) return mean_absolute_error(call.exec, call.arrays);
+    if (is_plain()) return mean_absolute_error(call.exec, call.arrays);
     weighted_absolute_error(call.exec, points(call.constants), call.arrays);
   }
 };

@@ -10,7 +10,7 @@ class SquaredErrorLoss final : public FieldLoss {
 
  private:
   void compute(const Call& call) const override {
-    if (!norm()) return mean_squared_error(call.exec, call.arrays);
+    if (is_plain()) return mean_squared_error(call.exec, call.arrays);
     weighted_squared_error(call.exec, points(call.constants), call.arrays);
   }
 };

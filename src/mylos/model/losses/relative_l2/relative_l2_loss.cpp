@@ -10,8 +10,8 @@ class RelativeL2Loss final : public FieldLoss {
 
  private:
   void compute(const Call& call) const override {
-    if (!norm()) return relative_l2_error(call.exec, call.arrays);
-    relative_l2_of_field(call.exec, points(call.constants), norm()->per_channel(), call.arrays);
+    if (is_plain()) return relative_l2_error(call.exec, call.arrays);
+    relative_l2_of_field(call.exec, points(call.constants), norm() && norm()->per_channel(), call.arrays);
   }
 };
 

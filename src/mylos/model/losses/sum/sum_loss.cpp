@@ -117,7 +117,8 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
                          .axes = input.shape.axes,
                          .per = model.loss_per,
                          .derivative = model.derivative,
-                         .weights = model.point_weights};
+                         .weights = model.point_weights,
+                         .skips_missing = model.has_missing_targets};
   if (field_ && field_->weights)
     static_cast<void>(FieldNorm(*field_, false));  // requires weights of its shape
   for (const LossTerm& options : model.terms) {

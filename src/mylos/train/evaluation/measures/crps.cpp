@@ -34,6 +34,10 @@ void CrpsMeasure::add(std::span<const float> means, std::span<const float> devia
     const double scale = scaling_.identity() ? 1.0 : scaling_.scale[column];
     const double weight = weights_ ? static_cast<double>(weights_->of(column, channels_)) : 1.0;
     ++scores_;
+    if (std::isnan(targets[i])) {
+      missing_.add(weight);
+      continue;
+    }
     if (weight == 0) continue;
     const double score = gaussian_crps(means[i], deviations[i], targets[i]) / scale * weight;
     if (std::isfinite(score)) {
@@ -46,18 +50,21 @@ void CrpsMeasure::add(std::span<const float> means, std::span<const float> devia
 
 void CrpsMeasure::add_up(RankGroup& ranks) {
   if (ranks.size() == 1) return;
-  sum_.carry();  // makes the sum over up to 2^47 ranks exact
   std::vector<std::int64_t> numbers{scores_, not_finite_};
-  numbers.insert(numbers.end(), std::begin(sum_.digits), std::end(sum_.digits));
+  for (ExactSum* const sum : {&sum_, &missing_}) {
+    sum->carry();  // makes the sum over up to 2^47 ranks exact
+    numbers.insert(numbers.end(), std::begin(sum->digits), std::end(sum->digits));
+  }
   ranks.add_up(numbers);
   scores_ = numbers[0];
   not_finite_ = numbers[1];
   std::copy_n(numbers.begin() + 2, ExactSum::digit_count, sum_.digits);
+  std::copy_n(numbers.begin() + 2 + ExactSum::digit_count, ExactSum::digit_count, missing_.digits);
 }
 
 double CrpsMeasure::value() const {
   if (not_finite_ > 0) return std::numeric_limits<double>::quiet_NaN();
-  return sum_.value() / static_cast<double>(scores_);
+  return sum_.value() / (static_cast<double>(scores_) - missing_.value());  // weights have the mean 1
 }
 
 }  // namespace mylos

@@ -5,7 +5,8 @@
 // 10.1198/016214506000001437)
 //   sd (z erf(z / sqrt 2) + 2 phi(z) - 1 / sqrt pi),   phi(z) = e^(-z^2 / 2) / sqrt(2 pi),
 // and |y - m| for sd = 0. The result is the mean over targets and samples, with the deck's weights of points,
-// in double, the same bits for any order of samples and any distribution over ranks.
+// in double, the same bits for any order of samples and any distribution over ranks. Targets that are missing
+// (NaN) do not count.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ class CrpsMeasure {
   std::int64_t channels_ = 1;                    // of a point
   std::shared_ptr<const PointWeights> weights_;  // null: all are 1
   ExactSum sum_;
+  ExactSum missing_;  // the weights of targets that are missing
   std::int64_t scores_ = 0;
   std::int64_t not_finite_ = 0;
 };

@@ -17,12 +17,18 @@ OutputField field_of(const Chain& chain) {
       OutputField{.grid = {.channels = chain.outputs()}, .axes = 0, .weights = {}});
 }
 
-/// Returns the mean over groups of channels of the ratio of two norms, of which the squares are given.
-double mean_ratio(const std::vector<double>& error, const std::vector<double>& target) {
+/// Returns the mean over groups of channels of the ratio of two norms, of which the squares are given, over
+/// those groups that have targets.
+double mean_ratio(const std::vector<double>& error, const std::vector<double>& target,
+                  const std::vector<bool>& has_targets) {
   double sum = 0;
-  for (std::size_t g = 0; g < error.size(); ++g)
+  std::int64_t groups = 0;
+  for (std::size_t g = 0; g < error.size(); ++g) {
+    if (!has_targets[g]) continue;
     sum += std::sqrt(error[g]) / (target[g] > 0 ? std::sqrt(target[g]) : 1.0);
-  return sum / static_cast<double>(error.size());
+    ++groups;
+  }
+  return sum / static_cast<double>(groups);
 }
 
 }  // namespace
@@ -106,14 +112,26 @@ void FieldMeasures::square_norms(const std::vector<double>& field, std::vector<d
       const auto weight = [&](const FieldWeights& of) -> double {
         return of.point(point) * of.number(number);
       };
+      const bool is_missing = std::isnan(target_[static_cast<std::size_t>(number)]);
+      if (is_missing) continue;
       if (const double w = weight(points_.weights); w != 0) l2[g] += w * value * value;
       for (int a = 0; a < derivatives_.axes; ++a) {
+        if (any_missing_ && std::isnan(derivative_at(target_, a, point, channel))) continue;
         const double slope = derivative_at(field, a, point, channel);
         if (const double w = weight(derivatives_.axis[a].weights); w != 0) h1[g] += w * slope * slope;
       }
     }
   }
   for (std::size_t g = 0; g < groups; ++g) h1[g] += l2[g];
+}
+
+std::vector<bool> FieldMeasures::groups_with_targets() {
+  const auto channels = static_cast<std::size_t>(points_.channels);
+  any_missing_ = std::ranges::any_of(target_, [](double target) { return std::isnan(target); });
+  std::vector<bool> found(norm_.per_channel() ? channels : 1, !any_missing_);
+  for (std::size_t i = 0; any_missing_ && i < target_.size(); ++i)
+    if (!std::isnan(target_[i])) found[norm_.per_channel() ? i % channels : 0] = true;
+  return found;
 }
 
 void FieldMeasures::add(std::span<const float> predictions, std::span<const float> targets) {
@@ -126,10 +144,12 @@ void FieldMeasures::add(std::span<const float> predictions, std::span<const floa
       error_[c] = scaling_.identity() ? error : error / scaling_.scale[c];
       target_[c] = scaling_.identity() ? target : target / scaling_.scale[c] + scaling_.shift[c];
     }
+    const std::vector<bool> has_targets = groups_with_targets();
+    if (std::ranges::find(has_targets, true) == has_targets.end()) continue;
     square_norms(error_, error_l2, error_h1);
     square_norms(target_, target_l2, target_h1);
-    l2_.add(mean_ratio(error_l2, target_l2));
-    h1_.add(mean_ratio(error_h1, target_h1));
+    l2_.add(mean_ratio(error_l2, target_l2, has_targets));
+    h1_.add(mean_ratio(error_h1, target_h1, has_targets));
     ++samples_;
   }
 }

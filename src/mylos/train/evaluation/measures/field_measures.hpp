@@ -2,7 +2,8 @@
 //
 // The norms are those of the losses relative_l2 and relative_h1 (docs/reference/formulas.md), with the deck's
 // weights of points, model.loss_per and model.derivative, of values before normalisation. Results are means
-// over samples, in double, the same bits for any order of samples and any distribution over ranks.
+// over samples, in double, the same bits for any order of samples and any distribution over ranks. Targets
+// that are missing (NaN) do not count, nor samples without any.
 #pragma once
 
 #include <span>
@@ -61,6 +62,8 @@ class FieldMeasures {
 
   /// Sets `l2` and `h1` of each group of channels to the squares of the norms of a field.
   void square_norms(const std::vector<double>& field, std::vector<double>& l2, std::vector<double>& h1) const;
+  /// Returns of each group of channels whether the sample has targets of it. Sets any_missing_.
+  [[nodiscard]] std::vector<bool> groups_with_targets();
   [[nodiscard]] double derivative_at(const std::vector<double>& field, int axis, std::int64_t point,
                                      std::int64_t channel) const;
 
@@ -72,6 +75,7 @@ class FieldMeasures {
   std::int64_t samples_ = 0;
   Sum l2_, h1_;
   std::vector<double> error_, target_;  // of a sample
+  bool any_missing_ = false;            // of its targets
 };
 
 }  // namespace mylos

@@ -63,6 +63,10 @@ void TargetMeasures::add(std::span<const float> predictions, std::span<const flo
   for (std::size_t i = 0; i < targets.size(); ++i) {
     Sums& of = sums_[i % width];
     const double target = targets[i];
+    if (std::isnan(target)) {
+      ++of.missing;
+      continue;
+    }
     const double error = target - static_cast<double>(predictions[i]);
     if (std::isfinite(error)) {
       of.error.add(error * error);
@@ -90,6 +94,7 @@ void TargetMeasures::add_up(RankGroup& ranks) {
         numbers.insert(numbers.end(), std::begin(sum->digits), std::end(sum->digits));
       }
       numbers.push_back(of.not_finite);
+      numbers.push_back(of.missing);
     }
     ranks.add_up(numbers);
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -98,14 +103,16 @@ void TargetMeasures::add_up(RankGroup& ranks) {
         std::copy_n(number, ExactSum::digit_count, sum->digits);
         number += ExactSum::digit_count;
       }
-      part[i].not_finite = *number;
+      part[i].not_finite = *number++;
+      part[i].missing = *number;
     }
   }
 }
 
 double TargetMeasures::spread(const Sums& of) const {
   const double sum = of.value.value();
-  return of.square.value() - sum * sum / static_cast<double>(rows_);
+  const std::int64_t rows = std::max<std::int64_t>(1, rows_ - of.missing);
+  return of.square.value() - sum * sum / static_cast<double>(rows);
 }
 
 bool TargetMeasures::is_constant(std::int64_t target) const {

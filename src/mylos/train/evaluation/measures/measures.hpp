@@ -70,7 +70,7 @@ class TargetMeasures {
  public:
   explicit TargetMeasures(std::int64_t targets) : sums_(static_cast<std::size_t>(targets)) {}
 
-  /// Adds rows; both arguments are [rows, targets].
+  /// Adds rows; both arguments are [rows, targets]. A target that is NaN is missing and does not count.
   void add(std::span<const float> predictions, std::span<const float> targets);
   /// Adds the sums of all ranks. All ranks must call it.
   void add_up(RankGroup& ranks);
@@ -92,12 +92,13 @@ class TargetMeasures {
   }
   [[nodiscard]] std::int64_t not_finite() const;
 
-  static constexpr std::size_t bytes_of_target = 3 * sizeof(ExactSum) + sizeof(std::int64_t);
+  static constexpr std::size_t bytes_of_target = 3 * sizeof(ExactSum) + 2 * sizeof(std::int64_t);
 
  private:
   struct Sums {
     ExactSum error, value, square;
     std::int64_t not_finite = 0;
+    std::int64_t missing = 0;
   };
   static_assert(sizeof(Sums) == bytes_of_target);
 
