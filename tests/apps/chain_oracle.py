@@ -8,7 +8,7 @@ import math
 
 import numpy
 
-from convolution_oracle import convolved, transposed, window_at
+from convolution_oracle import convolved, extended, transposed, window_at
 from reference.random_numbers import INITIAL_WEIGHTS, Stream
 from reference.rounding import Amplified
 
@@ -141,15 +141,10 @@ class Network:
             m = [(e - 1) * s - 2 * p + r + 1 + o for e, s, p, r, o in zip(n, stride, padding, reach, more)]
         else:
             m = [(e + 2 * p - r - 1) // s + 1 for e, s, p, r in zip(n, stride, padding, reach)]
-        padded = m if layer["transposed"] else n
         edges = per_axis(layer, name, "edges", "zero", axes)
-        least = [{"zero": -1, "periodic": 0, "reflect": 1, "pole": 0}[edge] for edge in edges]
-        if min(m) < 1 or any(l >= 0 and p + l > e for p, e, l in zip(padding, padded, least)):
-            raise Impossible(name, f"{m} points, padding {padding}")
-        if "pole" in edges:
-            has_meridians = edges.count("pole") == 1 and edges.count("periodic") == 1
-            if not has_meridians or padding[edges.index("pole")] > 0 and padded[edges.index("periodic")] % 2:
-                raise Impossible(name, f"edges {edges} on {padded}")
+        if min(m) < 1:
+            raise Impossible(name, f"{m} points")
+        self.require_edges(name, edges, padding, m if layer["transposed"] else n)
         taps = list(itertools.product(*map(range, kernel)))
         few, many = (outputs, self.channels) if layer["transposed"] else (self.channels, outputs)
         shape = (many, len(taps) * few // groups)
@@ -162,6 +157,16 @@ class Network:
         self.append(name, "conv", apply, [("weight", shape, bound), *bias])
         self.extents, self.channels = tuple(m), outputs
 
+    @staticmethod
+    def require_edges(name, edges, padding, extents):
+        least = [{"zero": -1, "periodic": 0, "reflect": 1, "pole": 0}[edge] for edge in edges]
+        if any(l >= 0 and p + l > e for p, e, l in zip(padding, extents, least)):
+            raise Impossible(name, f"{extents} points, padding {padding}")
+        if "pole" in edges:
+            has_meridians = edges.count("pole") == 1 and edges.count("periodic") == 1
+            if not has_meridians or padding[edges.index("pole")] > 0 and extents[edges.index("periodic")] % 2:
+                raise Impossible(name, f"edges {edges} on {extents}")
+
     def add_pool(self, layer, name):
         axes = self.require_grid(name)
         window = per_axis(layer, name, "kernel", 2, axes)
@@ -170,14 +175,24 @@ class Network:
         if any(p >= w or e + 2 * p < w for w, p, e in zip(window, padding, self.extents)):
             raise Impossible(name, "no window fits")
         m = [(e + 2 * p - w) // s + 1 for e, p, w, s in zip(self.extents, padding, window, stride)]
+        edges = per_axis(layer, name, "edges", "zero", axes)
+        beyond = [0 if edge == "zero" else p for edge, p in zip(edges, padding)]
+        if set(edges) != {"zero"} and not any(beyond):
+            raise Impossible(name, "edges without effect")
+        self.require_edges(name, edges, beyond, self.extents)
+        ignored = [p - b for p, b in zip(padding, beyond)]
         pool = layer["kind"]
-        self.append(name, pool, lambda x, own: pooled(pool, x, m, window, stride, padding))
+        self.append(name, pool, lambda x, own: pooled(pool, extended(x, beyond, edges), m, window, stride, ignored))
         self.extents = tuple(m)
 
     def add_upsampling(self, layer, name):
         axes = self.require_grid(name)
         factor, between = per_axis(layer, name, "factor", 2, axes), layer["between"]
-        self.append(name, "upsample", lambda x, own: finer(x, factor, between))
+        edges = per_axis(layer, name, "edges", "zero", axes)
+        if "pole" in edges or set(edges) != {"zero"} and between == "nearest":
+            raise Impossible(name, f"edges {edges}, {between}")
+        self.require_edges(name, edges, [int(f > 1) for f in factor], self.extents)
+        self.append(name, "upsample", lambda x, own: finer(x, factor, between, edges))
         self.extents = tuple(e * f for e, f in zip(self.extents, factor))
 
     def add_join(self, layer, name):
@@ -300,8 +315,8 @@ def pooled(kind, x, counts, window, stride, padding):
     return sum(padded[place] for place in places) / sum(inside[place] for place in places)
 
 
-def finer(x, factor, between):
-    for axis, f in enumerate(factor, start=1):
+def finer(x, factor, between, edges):
+    for axis, (f, edge) in enumerate(zip(factor, edges), start=1):
         n = x.shape[axis]
         new = numpy.arange(n * f)
         if between == "nearest":
@@ -310,6 +325,7 @@ def finer(x, factor, between):
         place = (new + 0.5) / f - 0.5
         below = numpy.floor(place).astype(int)
         share = (place - below).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-        x = x.take(numpy.clip(below, 0, n - 1), axis=axis) * (1 - share) + \
-            x.take(numpy.clip(below + 1, 0, n - 1), axis=axis) * share
+        inside = {"zero": lambda i: numpy.clip(i, 0, n - 1), "periodic": lambda i: i % n,
+                  "reflect": lambda i: n - 1 - abs(n - 1 - abs(i)) if f > 1 else numpy.clip(i, 0, n - 1)}[edge]
+        x = x.take(inside(below), axis=axis) * (1 - share) + x.take(inside(below + 1), axis=axis) * share
     return x

@@ -51,6 +51,16 @@ NETWORKS = {
                      'upsample between = "linear"', 'upsample factor = [2, 3]', 'max_pool kernel = [4, 6]; name = "b"',
                      'branch skip_from = "a"; name = "c"', 'concat skip_from = "b"; name = "d"',
                      'norm norm = "rmsnorm"', 'conv outputs = 3; kernel = 3; stride = 1'), (8, 12, 2), 4 * 6 * 3, "mse", "standard"),
+    "around": (layers('conv outputs = 4; kernel = 1; activation = "gelu"',
+                      'max_pool kernel = 3; stride = 1; padding = 1; edges = ["reflect", "periodic"]',
+                      'average_pool kernel = 3; stride = 2; padding = 1; edges = ["zero", "periodic"]',
+                      'upsample between = "linear"; edges = ["reflect", "periodic"]',
+                      'max_pool kernel = 3; stride = 1; padding = [1, 0]; edges = ["pole", "periodic"]',
+                      'upsample factor = [1, 3]; between = "linear"; edges = ["zero", "periodic"]'),
+               (8, 6, 2), 8 * 12 * 4, "mse", "channel"),
+    "positive": (layers('conv outputs = 3; kernel = 3').replace('type = "chain"', 'type = "chain"\nnonnegative = ["t2", "t0"]'),
+                 (6, 4, 2), 6 * 4 * 3, "mse", "channel"),
+    "positive-columns": ('type = "mlp"\nhidden = [8]\nnonnegative = ["t1"]\nnonnegative_form = "relu"', (4,), 2, "mse", "standard"),
     "line": (layers('conv outputs = 6; kernel = 5; edges = "periodic"; norm = "rmsnorm"; activation = "gelu_tanh"',
                     'max_pool kernel = 2', 'upsample between = "linear"', 'conv outputs = 6; kernel = 3; edges = "reflect"; dropout = 0.2',
                     'global_pool dropout = 0.1', 'dense outputs = 12; norm = "batchnorm"; activation = "relu"', 'dense'),
@@ -93,6 +103,9 @@ def write_data(path, shape, targets, loss, samples=24):
             file["targets"] = source.integers(0, 2, (samples, targets)).astype("f4")
         else:
             file["targets"] = (source.normal(size=(samples, targets)) * 4 + 3).astype("f4")
+            points = columns // shape[-1]
+            if path.name.startswith("positive"):
+                file["target_names"] = [f"t{i}" for i in range(targets // points if len(shape) > 1 else targets)]
     return inputs.astype("f4").reshape(samples, *shape)
 
 

@@ -145,10 +145,12 @@ def draw_layer(source, layers, network, rows, plain):
         numbers("kernel", 1, 3, 0.7)
         numbers("stride", 1, 3, 0.5)
         numbers("padding", 0, 1, 0.4)
+        draw_edges(layer, network, "padding" in layer)
     elif kind == "upsample":
         numbers("factor", 1, 3, 0.6)
         if source.random() < 0.5:
             layer["between"] = source.choice(["nearest", "linear"])
+        draw_edges(layer, network, layer.get("between") == "linear")
     elif kind in ("add", "concat", "branch"):
         waiting = [name for name, place in network.places.items() if place[0] in network.left]
         layer["skip_from"] = source.choice(waiting * 4 + list(network.places))
@@ -177,6 +179,13 @@ def draw_convolution(source, layer, network, numbers):
         layer["transposed"] = True
     if source.random() < 0.25:
         layer["bias"] = source.choice([True, False])
+
+
+def draw_edges(layer, network, has_effect):
+    """Of pools and interpolations, for half of those on which they have an effect."""
+    source = random.Random(repr(layer))
+    if has_effect and source.random() < 0.5:
+        layer["edges"] = edges_by_axis(layer, len(network.extents)) or source.choice(["periodic", "reflect"])
 
 
 def edges_by_axis(layer, axes):

@@ -73,6 +73,37 @@ def check_turns(command):
     assert abs(other).max() > 1e-3
 
 
+GLOBE = {"lon": "periodic", "lat": "pole"}
+POOLS = [layer("conv", outputs=4, kernel=1, activation="gelu"), layer("max_pool", kernel=3, stride=1, padding=1, edges=GLOBE),
+         layer("average_pool", kernel=3, stride=2, padding=1, edges=GLOBE),
+         layer("upsample", between="linear", edges={"lon": "periodic", "lat": "reflect"}), layer("conv", outputs=1, kernel=1)]
+
+
+def check_pools_and_interpolations(command):
+    """Windows and interpolations reach around the globe too; the same bits on any ranks and with recomputation."""
+    pools = dict(run=dict(name="pools", steps=6, reproducible=True), data=dict(train="globe.h5", batch=4, micro_batch=1, normalize="channel"),
+                 model=dict(type="chain", loss="mse"), precision=dict(compute="fp32"))
+    command.write("pools.toml", deck(POOLS, **pools))
+    command.must("train", "pools.toml")
+    resolved = command.text("runs/pools/resolved.toml")
+    assert resolved.count('edges = ["pole", "periodic"]') == 2 and resolved.count('edges = ["reflect", "periodic"]') == 1, resolved
+    still, turned = predicted(command, "runs/pools", "globe.h5"), predicted(command, "runs/pools", "turned.h5")
+    assert abs(still).max() > 0.01
+    numpy.testing.assert_allclose(turned, numpy.roll(still, 2, 2), atol=1e-5)
+    for number, (ranks, *more) in enumerate(((2, "optimizer.shard=state"), (4,), (1, "memory.recompute=all"))):
+        command.must("train", "pools.toml", f"run.folder=pools-{number}", *more, ranks=ranks)
+        compare_runs(command, "runs/pools", f"pools-{number}")
+    for number, edges, error, *parts in ((2, {"x": "periodic"}, "bad-value", "'max_pool2'", "lat, lon"),
+                                         (2, {"lat": "pole"}, "bad-layer", "'max_pool2'", "0 are periodic"),
+                                         (4, GLOBE, "bad-layer", "'upsample4'", "poles"),
+                                         (2, None, "key-without-effect", "'max_pool2'", "'padding'"),
+                                         (4, None, "key-without-effect", "'upsample4'", "linear")):
+        wrong = [dict(each) for each in POOLS]
+        wrong[number - 1] |= {"edges": edges} if edges else {"padding": 0} if number == 2 else {"between": "nearest"}
+        command.write("wrong.toml", deck(wrong, **pools))
+        command.must_refuse(["train", "wrong.toml"], error, *parts)
+
+
 def check_ranks_and_restarts(command, full):
     command.write("deck.toml", deck())
     for ranks in (1, 2, 3, 4) if full else (1, 2):
@@ -119,4 +150,4 @@ def check_refusals(command):
     refuse(["train", "wrong.toml"], "bad-value", "'edges' of layer 'conv1'", '"height"', "lat, lon")
 
 
-run_cases(write_fields, check_names, check_turns, check_ranks_and_restarts, check_other_grids, check_refusals)
+run_cases(write_fields, check_names, check_turns, check_pools_and_interpolations, check_ranks_and_restarts, check_other_grids, check_refusals)

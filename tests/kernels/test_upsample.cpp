@@ -12,11 +12,23 @@ namespace mylos::upsample_test {
 constexpr std::int64_t samples = 2;
 
 /// Returns the weight of a point of an axis in a finer point, from the distance of their centres.
-double weight(Interpolation interpolation, std::int64_t points, std::int64_t factor, std::int64_t fine,
-              std::int64_t point) {
+double weight(Interpolation interpolation, PaddingKind edges, std::int64_t points, std::int64_t factor,
+              std::int64_t fine, std::int64_t point) {
   const double position = (static_cast<double>(fine) + 0.5) / static_cast<double>(factor) - 0.5;
   if (interpolation == Interpolation::nearest)
     return std::round(position) == static_cast<double>(point) ? 1 : 0;
+  if (edges != PaddingKind::zero) {
+    const auto lower = static_cast<std::int64_t>(std::floor(position));
+    double sum = 0;
+    for (const std::int64_t seen : {lower, lower + 1}) {
+      const bool wraps = edges == PaddingKind::periodic;
+      const std::int64_t at = seen < 0         ? (wraps ? points - 1 : 1)
+                              : seen >= points ? (wraps ? 0 : points - 2)
+                                               : seen;
+      if (at == point) sum += std::max(0.0, 1 - std::abs(position - static_cast<double>(seen)));
+    }
+    return sum;
+  }
   const double inside = std::clamp(position, 0.0, static_cast<double>(points - 1));
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(point)));
 }
@@ -27,7 +39,7 @@ void for_each_product(const UpsampleShape& shape, const Function& function) {
   const GridShape fine = output_grid(shape);
   const auto& coarse = shape.input;
   const auto axis_weight = [&](std::size_t axis, std::int64_t at, std::int64_t point) {
-    return weight(shape.interpolation, coarse.extent[axis], shape.factor[axis], at, point);
+    return weight(shape.interpolation, shape.edges[axis], coarse.extent[axis], shape.factor[axis], at, point);
   };
   for (std::int64_t row = 0; row < samples * fine.points(); ++row) {
     const std::int64_t sample = row / fine.points();
@@ -46,11 +58,23 @@ void for_each_product(const UpsampleShape& shape, const Function& function) {
   }
 }
 
-class Upsample : public testing::TestWithParam<std::tuple<GridShape, Extents, Interpolation, DType>> {};
+/// An interpolation with what lies beyond the edges.
+struct Kind {
+  Interpolation interpolation = Interpolation::linear;
+  PaddingKinds edges = {};
+};
+constexpr auto periodic = PaddingKind::periodic;
+constexpr Kind kinds[] = {{Interpolation::nearest},
+                          {},
+                          {.edges = periodic},
+                          {.edges = {PaddingKind::zero, periodic, PaddingKind::reflect}},
+                          {.edges = {periodic, PaddingKind::zero, PaddingKind::reflect}}};
+
+class Upsample : public testing::TestWithParam<std::tuple<GridShape, Extents, Kind, DType>> {};
 
 TEST_P(Upsample, AndItsAdjoint) {
-  const auto& [grid, factor, interpolation, type] = GetParam();
-  const UpsampleShape shape{grid, factor, interpolation};
+  const auto& [grid, factor, kind, type] = GetParam();
+  const UpsampleShape shape{grid, factor, kind.interpolation, kind.edges};
   check(shape);
   const std::int64_t outputs = output_grid(shape).columns();
   const auto x = test::random_values(type, samples * grid.columns(), -1, 1, 1);
@@ -85,12 +109,22 @@ INSTANTIATE_TEST_SUITE_P(Grids, Upsample,
                                                           GridShape{{1, 1, 3}, 301}),
                                           testing::Values(Extents{1, 2, 2}, Extents{2, 3, 1},
                                                           Extents{3, 1, 4}),
-                                          testing::Values(Interpolation::nearest, Interpolation::linear),
-                                          testing::ValuesIn(test::all_types)));
+                                          testing::ValuesIn(kinds), testing::ValuesIn(test::all_types)));
 
 TEST(UpsampleShape, RefusesFactorsBelowOne) {
   EXPECT_THROW(check(UpsampleShape{{{1, 2, 2}, 1}, {1, 0, 2}, Interpolation::nearest}), Error);
   EXPECT_THROW(check(UpsampleShape{{{1, 2, 2}, 1}, {1, 1 << 20, 1 << 20}, Interpolation::nearest}), Error);
+}
+
+TEST(UpsampleShape, RefusesPolesAndMirrorsOfOnePoint) {
+  const UpsampleShape shape{{{1, 1, 2}, 1}, {1, 2, 2}, Interpolation::linear};
+  UpsampleShape other = shape;
+  other.edges = PaddingKinds(PaddingKind::zero, PaddingKind::reflect, PaddingKind::zero);
+  EXPECT_THROW(check(other), Error);
+  other.edges = PaddingKinds(PaddingKind::zero, PaddingKind::pole, PaddingKind::periodic);
+  EXPECT_THROW(check(other), Error);
+  other.edges = PaddingKinds(PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect);
+  EXPECT_NO_THROW(check(other));
 }
 
 }  // namespace mylos::upsample_test

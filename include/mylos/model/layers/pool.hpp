@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "mylos/model/layers/edges.hpp"
 #include "mylos/model/layers/layer_kind.hpp"
 
 namespace mylos::kinds {
@@ -12,6 +13,7 @@ struct PoolWindows {
   PerAxis kernel = {};   // points of a window; default 2
   PerAxis stride = {};   // default `kernel`
   PerAxis padding = {};  // points on both sides; default 0
+  Edges edges = {};      // their values; zero: windows ignore them
 
   template <class Pool>
   static constexpr auto keys_of() {
@@ -22,8 +24,9 @@ struct PoolWindows {
                               "Distance between two positions of the kernel.",
                               "the kernel",
                               {1, max_kernel}},
-        OwnKey<Pool, PerAxis>{
-            "padding", &Pool::padding, "Points added at both edges.", "0", {0, max_kernel}});
+        OwnKey<Pool, PerAxis>{"padding", &Pool::padding, "Points added at both edges.", "0", {0, max_kernel}},
+        OwnKey<Pool, Edges>{
+            .name = "edges", .member = &Pool::edges, .meaning = "Values outside the grid, as model.edges."});
   }
   [[nodiscard]] PointRatio ratio(std::size_t axis) const {
     return {.fewer = along(stride, axis, along(kernel, axis, 2))};

@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "mylos/model/layers/edges.hpp"
 #include "mylos/model/layers/layer_kind.hpp"
 
 namespace mylos {
@@ -19,6 +20,7 @@ namespace mylos::kinds {
 struct Upsample {
   PerAxis factor = {};  // default 2
   Between between = Between::nearest;
+  Edges edges = {};  // linear: what lies beyond the outermost points; zero: their values
 
   static constexpr LayerTraits traits{
       .name = "upsample", .meaning = "the grid with more points", .needs_grid = true, .keeps_channels = true};
@@ -31,7 +33,10 @@ struct Upsample {
                       OwnKey<Upsample, Between>{.name = "between",
                                                 .member = &Upsample::between,
                                                 .meaning = "Interpolation of new points.",
-                                                .words = between_names});
+                                                .words = between_names},
+                      OwnKey<Upsample, Edges>{.name = "edges",
+                                              .member = &Upsample::edges,
+                                              .meaning = "Values outside the grid, as model.edges."});
   }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

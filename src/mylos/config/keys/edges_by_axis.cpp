@@ -61,9 +61,10 @@ void resolve_edges(Options& options, const GivenPlaces& given, const std::string
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const std::string owner = fmt::format(" of layer '{}'", printable(layer_name(model.chain, i)));
     const std::string place = fmt::format("model.layers.{}", i + 1);
-    LayerKind& kind = model.chain[i].kind;
-    if (auto* conv = std::get_if<kinds::Conv>(&kind)) axes.resolve(conv->edges, place, owner);
-    if (auto* pad = std::get_if<kinds::Pad>(&kind)) axes.resolve(pad->edges, place, owner);
+    const auto resolve = [&](auto& kind) {
+      if constexpr (requires { kind.edges; }) axes.resolve(kind.edges, place, owner);
+    };
+    std::visit(resolve, model.chain[i].kind);
   }
 }
 

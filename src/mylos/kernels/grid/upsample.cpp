@@ -21,24 +21,45 @@ struct UpsampleAxis {
   std::int64_t factor;
   bool linear;
   Divisor factor_of;
+  PaddingKind edges;
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Between between(std::int64_t fine) const {
     if (!linear) return {{factor_of.quotient(fine), 0}, {1.0f, 0.0f}};
     // In halves of a fine point: 2 (o + 1/2) - factor, which is 2 factor times the position in x.
     const std::int64_t position = 2 * fine + 1 - factor;
-    if (position <= 0) return {{0, 0}, {1.0f, 0.0f}};
-    const std::int64_t lower = factor_of.quotient(position >> 1);
-    if (lower >= points - 1) return {{points - 1, 0}, {1.0f, 0.0f}};
+    const std::int64_t lower = position < 0 ? -1 : factor_of.quotient(position >> 1);
+    if (edges == PaddingKind::zero) {
+      if (position <= 0) return {{0, 0}, {1.0f, 0.0f}};
+      if (lower >= points - 1) return {{points - 1, 0}, {1.0f, 0.0f}};
+    }
     const float part = static_cast<float>(position - 2 * factor * lower) / static_cast<float>(2 * factor);
-    return {{lower, lower + 1}, {1.0f - part, part}};
+    return {{inside(lower), inside(lower + 1)}, {1.0f - part, part}};
   }
-  /// Return the range of fine points that may see a point.
+  /// Returns the point that stands for one at most one point beyond the edges.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t inside(std::int64_t point) const {
+    const bool wraps = edges == PaddingKind::periodic;
+    if (point < 0) return wraps ? points - 1 : 1;
+    if (point < points) return point;
+    return wraps ? 0 : points - 2;
+  }
+  /// Returns whether fine points at the other end of the axis see the point too.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool sees_around() const {
+    return linear && edges == PaddingKind::periodic && points > 2;
+  }
+  /// Return the range of fine points that may see a point; periodic: beyond the axis they are those of the
+  /// other end.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t begin(std::int64_t point) const {
     const std::int64_t first = (linear ? point - 1 : point) * factor;
-    return first < 0 ? 0 : first;
+    return first < 0 && !sees_around() ? 0 : first;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t end(std::int64_t point) const {
-    return launch::smaller((linear ? point + 2 : point + 1) * factor, points * factor);
+    const std::int64_t past = (linear ? point + 2 : point + 1) * factor;
+    return sees_around() ? past : launch::smaller(past, points * factor);
+  }
+  /// Returns the fine point of the axis that a point of such a range is.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t wrapped(std::int64_t fine) const {
+    const std::int64_t count = points * factor;
+    return fine < 0 ? fine + count : fine < count ? fine : fine - count;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float weight(std::int64_t fine, std::int64_t point) const {
     const Between both = between(fine);
@@ -57,7 +78,7 @@ struct UpsampleAxes {
   static UpsampleAxis axis_of(const UpsampleShape& shape, std::size_t axis) {
     return {shape.input.extent[axis], shape.factor[axis],
             shape.interpolation == Interpolation::linear && shape.factor[axis] > 1,
-            Divisor(shape.factor[axis])};
+            Divisor(shape.factor[axis]), shape.edges[axis]};
   }
 
   UpsampleAxis depth, height, width;
@@ -104,11 +125,17 @@ void backward(const Execution& exec, const UpsampleShape& shape, std::int64_t sa
                     std::int64_t count) {
         float sum[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) { sum[i] = 0.0f; });
-        for (std::int64_t d = axes.depth.begin(point[0]); d < axes.depth.end(point[0]); ++d) {
+        for (std::int64_t along_d = axes.depth.begin(point[0]); along_d < axes.depth.end(point[0]);
+             ++along_d) {
+          const std::int64_t d = axes.depth.wrapped(along_d);
           const float of_depth = axes.depth.weight(d, point[0]);
-          for (std::int64_t h = axes.height.begin(point[1]); h < axes.height.end(point[1]); ++h) {
+          for (std::int64_t along_h = axes.height.begin(point[1]); along_h < axes.height.end(point[1]);
+               ++along_h) {
+            const std::int64_t h = axes.height.wrapped(along_h);
             const float of_plane = of_depth * axes.height.weight(h, point[1]);
-            for (std::int64_t w = axes.width.begin(point[2]); w < axes.width.end(point[2]); ++w) {
+            for (std::int64_t along_w = axes.width.begin(point[2]); along_w < axes.width.end(point[2]);
+                 ++along_w) {
+              const std::int64_t w = axes.width.wrapped(along_w);
               const float weight = of_plane * axes.width.weight(w, point[2]);
               if (weight == 0.0f) continue;
               const std::int64_t seeing = sample * fine.points() + fine.index(d, h, w);
@@ -145,6 +172,16 @@ void check(const UpsampleShape& shape) {
     }
   }
   check_grid(output_grid(shape), "upsampling's output");
+  if (shape.edges.axis_of(PaddingKind::pole) >= 0)
+    fail_input(errors::bad_layer, "linear interpolation does not cross poles; use \"zero\" along that axis");
+  check(shape.read_edges());
+}
+
+GridEdges UpsampleShape::read_edges() const {
+  GridEdges read{.grid = input, .kinds = edges};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (edges[axis] != PaddingKind::zero && factor[axis] > 1) read.padding[axis] = 1;
+  return read;
 }
 
 GridShape output_grid(const UpsampleShape& shape) {

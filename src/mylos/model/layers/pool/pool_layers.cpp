@@ -1,5 +1,9 @@
+#include <utility>
+
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
+#include "mylos/model/layers/margins/margin_block.hpp"
 #include "mylos/model/layers/pool/pool_block.hpp"
 
 namespace mylos {
@@ -24,6 +28,28 @@ void append_pool(GrowingChain& network, std::string_view kind, PoolType pool, co
   network.append(std::move(block), output, axes);
 }
 
+/// Extends the grid by the padding of axes whose points beyond the edges have values, and takes it out of the
+/// windows.
+void append_edges(GrowingChain& network, const Edges& edges, std::string_view kind, PoolShape& shape) {
+  const LayerInput input = network.input();
+  MarginOptions pad;
+  pad.name = network.name() + ".edges";
+  pad.edges = padding_kinds(edges, input);
+  if (pad.edges == PaddingKinds()) return;
+  pad.shape = {.inner = shape.input, .outer = shape.input.extent};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (pad.edges[axis] != PaddingKind::zero) std::swap(pad.shape.before[axis], shape.padding[axis]);
+    pad.shape.outer[axis] += 2 * pad.shape.before[axis];
+  }
+  if (pad.shape.outer == shape.input.extent)
+    network.refuse(errors::key_without_effect,
+                   "has 'edges', and no window of it reaches beyond them; give 'padding', or leave it out");
+  static_cast<void>(checked(GridEdges{pad.shape.inner, pad.shape.before, pad.edges}, input, "pad"));
+  shape.input = outer_grid(checked(pad.shape, input, "pad"));
+  pad.type = network.types().without_weights(pad.name, kind);
+  network.append(std::make_unique<MarginBlock>(std::move(pad)), shape.input);
+}
+
 template <class Pool>
 void append_windows(GrowingChain& network, const Pool& pool, PoolType type) {
   const LayerInput input = network.input();
@@ -33,7 +59,9 @@ void append_windows(GrowingChain& network, const Pool& pool, PoolType type) {
   shape.window = along_axes(stated.kernel, 1, input, "kernel");
   shape.stride = along_axes(stated.stride, 1, input, "stride");
   shape.padding = along_axes(stated.padding, 0, input, "padding");
-  append_pool(network, Pool::traits.name, type, checked(shape, input, "pool"), input.axes);
+  static_cast<void>(checked(shape, input, "pool"));
+  append_edges(network, pool.edges, Pool::traits.name, shape);
+  append_pool(network, Pool::traits.name, type, shape, input.axes);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/upsample/upsample_block.hpp"
@@ -9,7 +10,12 @@ UpsampleShape upsampling_of(const kinds::Upsample& layer, const LayerInput& inpu
   UpsampleShape shape;
   shape.input = require_grid(input, "makes finer");
   shape.factor = along_axes(layer.stated().factor, 1, input, "factor");
-  shape.interpolation = layer.between == Between::linear ? Interpolation::linear : Interpolation::nearest;
+  const bool is_linear = layer.between == Between::linear;
+  shape.interpolation = is_linear ? Interpolation::linear : Interpolation::nearest;
+  shape.edges = padding_kinds(layer.edges, input);
+  if (!is_linear && shape.edges != PaddingKinds())
+    fail_input(errors::key_without_effect,
+               "model.layers: layer '{}' has 'edges', which only between = \"linear\" reads", input.layer);
   return checked(shape, input, "make finer");
 }
 
