@@ -12,9 +12,9 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/nearest.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/tensor_names.hpp"
-#include "mylos/model/parameters/parameter_names.hpp"
 
 namespace mylos {
 namespace {

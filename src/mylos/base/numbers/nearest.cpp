@@ -1,13 +1,19 @@
 #include "mylos/base/numbers/nearest.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace mylos {
 namespace {
 
 /// Longer words are no typing errors, and the distance costs the product of the two lengths.
 constexpr std::size_t max_word_length = 64;
+
+constexpr std::size_t names_to_tell = 4;
+constexpr std::size_t longest_compared_name = 200;  // bytes
 
 }  // namespace
 
@@ -42,6 +48,22 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     farthest = distance;
   }
   return best;
+}
+
+std::string nearest_names(const std::string& wanted, std::vector<std::string> names) {
+  std::vector<std::pair<std::size_t, std::string>> by_distance;
+  for (std::string& name : names) {
+    // For much longer names the distance is nearly their length, so it is not computed.
+    const bool is_long = name.size() > longest_compared_name;
+    const std::size_t distance = is_long ? name.size() : edit_distance(wanted, name);
+    by_distance.emplace_back(distance, std::move(name));
+  }
+  std::stable_sort(by_distance.begin(), by_distance.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  by_distance.resize(std::min(by_distance.size(), names_to_tell));
+  std::vector<std::string> nearest;
+  for (auto& [distance, name] : by_distance) nearest.push_back(std::move(name));
+  return fmt::format("{}", fmt::join(nearest, ", "));
 }
 
 }  // namespace mylos

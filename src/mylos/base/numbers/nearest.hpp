@@ -18,4 +18,7 @@ namespace mylos {
                                                  const std::vector<std::string>& candidates,
                                                  std::size_t farthest);
 
+/// Returns the few names that are nearest to `wanted`: "hidden1/weight, hidden2/weight".
+[[nodiscard]] std::string nearest_names(const std::string& wanted, std::vector<std::string> names);
+
 }  // namespace mylos

@@ -1,7 +1,5 @@
 #include "mylos/model/parameters/parameter_names.hpp"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
@@ -11,12 +9,6 @@
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
-namespace {
-
-constexpr std::size_t names_to_tell = 4;
-constexpr std::size_t longest_compared_name = 200;  // bytes
-
-}  // namespace
 
 std::vector<std::string> parameter_names(const Chain& chain) {
   std::vector<std::string> names;
@@ -25,22 +17,6 @@ std::vector<std::string> parameter_names(const Chain& chain) {
       names.push_back(chain.stage_name(stage) + "/" + parameter.name);
   }
   return names;
-}
-
-std::string nearest_names(const std::string& wanted, std::vector<std::string> names) {
-  std::vector<std::pair<std::size_t, std::string>> by_distance;
-  for (std::string& name : names) {
-    // For much longer names the distance is nearly their length, so it is not computed.
-    const bool is_long = name.size() > longest_compared_name;
-    const std::size_t distance = is_long ? name.size() : edit_distance(wanted, name);
-    by_distance.emplace_back(distance, std::move(name));
-  }
-  std::stable_sort(by_distance.begin(), by_distance.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  by_distance.resize(std::min(by_distance.size(), names_to_tell));
-  std::vector<std::string> nearest;
-  for (auto& [distance, name] : by_distance) nearest.push_back(std::move(name));
-  return fmt::format("{}", fmt::join(nearest, ", "));
 }
 
 void require_match(const std::string& where, const std::string& pattern,

@@ -11,9 +11,6 @@ namespace mylos {
 /// Returns "hidden1/weight" and so on, stage by stage, in the order of the stage's parameters().
 [[nodiscard]] std::vector<std::string> parameter_names(const Chain& chain);
 
-/// Returns the few names that are nearest to `wanted`: "hidden1/weight, hidden2/weight".
-[[nodiscard]] std::string nearest_names(const std::string& wanted, std::vector<std::string> names);
-
 /// Throws Error (bad_input) that lists similar names if the pattern matches none of the names. `where`: the
 /// key that holds it, with its position in the deck.
 void require_match(const std::string& where, const std::string& pattern,

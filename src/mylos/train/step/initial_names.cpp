@@ -9,8 +9,8 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/nearest.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
-#include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

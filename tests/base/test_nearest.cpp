@@ -1,5 +1,5 @@
-// Suggestions of tensor names for a misspelt pattern.
-#include "mylos/model/parameters/parameter_names.hpp"
+// Suggestions of names for a misspelt one.
+#include "mylos/base/numbers/nearest.hpp"
 
 #include <gtest/gtest.h>
 
