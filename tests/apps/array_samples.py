@@ -86,8 +86,11 @@ class Arrays:
             before = newest + self.ahead * (step - 1)
             for name in self.targets:
                 there = values[name][newest + self.ahead * step if self.has_time else 0]
-                targets.append(there - values[name][before] if self.section.get("targets_are") == "difference" else there)
+                targets.append(there - values[name][before] if self.is_difference(name) else there)
         return inputs, numpy.concatenate(targets, axis=-1)
+
+    def is_difference(self, name):
+        return self.section.get("targets_are") == "difference" or name in self.section.get("differences", [])
 
     def points_of(self, pair):
         inputs, targets = (values.reshape(-1, values.shape[-1]) for values in pair)

@@ -63,7 +63,7 @@ class RandomArrays:
         constants = ["/mask", "/geometry/height"][:self.pick(0, 0, 1, 2)] if self.grid else []
         self.section = {"inputs": inputs, "targets": targets} | ({"constants": constants} if constants else {}) | self.windows
         if self.differences:
-            self.section["targets_are"] = "difference"
+            self.section |= {"differences": targets[1:]} if len(targets) > 1 and len(constants) != 1 else {"targets_are": "difference"}
         if self.points:
             self.section["points_are_samples"] = True
         self.axes, self.channels, self.types = {}, {}, {}

@@ -33,7 +33,8 @@ def scaling(file, of):
 
 
 def matrix_rollout(checkpoint, window, forcings, differences, steps):
-    """In float64: window [sample, history, 6] of u, g, f; the network's outputs are g, u."""
+    """In float64: window [sample, history, 6] of u, g, f; the network's outputs are g, u. differences: 1 for each channel of u and g that is
+    one, else 0; or one number for all."""
     with h5py.File(checkpoint) as file:
         weight, bias = file["model/head/weight"][:].astype("f8"), file["model/head/bias"][:].astype("f8")
         (shift, scale), (target_shift, target_scale) = scaling(file, "inputs"), scaling(file, "targets")
@@ -42,8 +43,7 @@ def matrix_rollout(checkpoint, window, forcings, differences, steps):
         inputs = (window.reshape(len(window), -1) - shift) * scale
         output = (inputs @ weight.T + bias) / target_scale + target_shift
         newest = numpy.concatenate([output[:, 2:], output[:, :2]], axis=1)
-        if differences:
-            newest = newest + window[:, -1, :5]
+        newest = newest + differences * window[:, -1, :5]
         states.append(newest)
         if step + 1 < steps:
             level = numpy.concatenate([newest, forcings[:, step]], axis=1)
@@ -51,17 +51,22 @@ def matrix_rollout(checkpoint, window, forcings, differences, steps):
     return numpy.stack(states, 1)
 
 
+SOME = numpy.array([0, 0, 0, 1, 1])  # g, not u
+
+
 def check_linear(command):
     """The rollout is a power of one matrix; the metric of the run is that of the command."""
     write_linear(command.folder / "linear.h5")
     with h5py.File(command.folder / "linear.h5") as file:
         data = numpy.concatenate([file[name][:].astype("f4").astype("f8") for name in ("u", "g", "f")], axis=-1)
-    for history, targets_are, normalize in ((1, "state", "standard"), (2, "difference", "standard"), (3, "state", "none")):
-        name = f"{targets_are}{history}"
-        command.write("linear.toml", linear_deck(history, targets_are, normalize))
+    for history, targets_are, normalize, some in ((1, "state", "standard", None), (2, "difference", "standard", None), (3, "state", "none", None),
+                                                  (2, "state", "standard", ["/g"])):
+        name = "some" if some else f"{targets_are}{history}"
+        command.write("linear.toml", linear_deck(history, targets_are, normalize, differences=some))
+        differences = SOME if some else targets_are == "difference"
         trained = command.must("train", "linear.toml", f"run.folder={name}").stdout
         command.must("rollout", name, "linear.h5", "--steps", 6, "--out", f"{name}.h5", "--truth", "linear.h5")
-        states = matrix_rollout(last_checkpoint(command, name), data[:, :history], data[:, history:, 5:], targets_are == "difference", 6)
+        states = matrix_rollout(last_checkpoint(command, name), data[:, :history], data[:, history:, 5:], differences, 6)
         with h5py.File(command.folder / f"{name}.h5") as file:
             assert file["u"].shape == (SAMPLES, 7, 3) and file["g"].shape == (SAMPLES, 7, 2)
             assert file["u"].dtype == "f8" and file["g"].dtype == "f4" and "f" not in file
@@ -89,16 +94,17 @@ def check_linear(command):
 
 def check_windows(command):
     """A network of windows whose targets lie several levels after them predicts states; it has no rollouts."""
-    command.write("windows.toml", linear_deck(2, "difference", rolls_out=False, ahead=3, every=2))
-    command.must("train", "windows.toml", "run.folder=windows")
-    command.must("predict", "windows", "linear.h5", "windows.h5")
     with h5py.File(command.folder / "linear.h5") as file:
         data = numpy.concatenate([file[name][:].astype("f4").astype("f8") for name in ("u", "g", "f")], axis=-1)
-    begins = range(0, LEVELS - 4, 2)
-    states = [matrix_rollout(last_checkpoint(command, "windows"), data[:, begin:begin + 2], None, True, 1)[:, 0] for begin in begins]
-    with h5py.File(command.folder / "windows.h5") as file:
-        assert file["u"].shape == (SAMPLES, len(begins), 3)
-        close(numpy.concatenate([file["u"][:], file["g"][:]], axis=-1), numpy.stack(states, 1), 2e-5)
+    for folder, differences, keys in (("some-windows", SOME, dict(differences=["/g"])), ("windows", 1, dict(targets_are="difference"))):
+        command.write("windows.toml", linear_deck(2, rolls_out=False, ahead=3, every=2, **keys))
+        command.must("train", "windows.toml", f"run.folder={folder}")
+        command.must("predict", folder, "linear.h5", "windows.h5")
+        begins = range(0, LEVELS - 4, 2)
+        states = [matrix_rollout(last_checkpoint(command, folder), data[:, begin:begin + 2], None, differences, 1)[:, 0] for begin in begins]
+        with h5py.File(command.folder / "windows.h5") as file:
+            assert file["u"].shape == (SAMPLES, len(begins), 3)
+            close(numpy.concatenate([file["u"][:], file["g"][:]], axis=-1), numpy.stack(states, 1), 2e-5)
     command.must_refuse(["rollout", "windows", "linear.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "history = 2 and ahead = 3")
 
 

@@ -170,7 +170,13 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "y"},
            {"inputs = ['/u']\ntargets = ['/w']\ntargets_are = 'difference'\n" + axes,
             "among the inputs, and \"/w\" is not"},
-           {std::string(usual) + "ahead = 0\ntargets_are = 'difference'\n", "above 0"}}) {
+           {std::string(usual) + "ahead = 0\ntargets_are = 'difference'\n", "above 0"},
+           {"inputs = ['/u']\ntargets = ['/w', '/u']\ndifferences = ['/u', '/w']\n" + axes,
+            "among the inputs, and \"/w\" is not"},
+           {std::string(usual) + "ahead = 0\ndifferences = ['/u']\n", "'data.arrays.differences' needs"},
+           {std::string(usual) + "differences = ['/v']\n", "\"/v\", which is none of the targets"},
+           {std::string(usual) + "targets_are = 'difference'\ndifferences = ['/u']\n",
+            "targets_are = \"state\""}}) {
     EXPECT_THAT(refusal_of(wrong.lines), HasSubstr(wrong.part)) << wrong.lines;
   }
   EXPECT_EQ(

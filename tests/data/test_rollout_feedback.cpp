@@ -13,10 +13,10 @@ RolloutLayout layout_of(bool adds_newest) {
           .history = 2,
           .ahead = 1,
           .steps = 3,
-          .adds_newest = adds_newest,
           .level_channels = 3,
           .constants = 1,
           .state = {2, 1},
+          .adds_newest = adds_newest ? std::vector<std::uint8_t>{1, 1} : std::vector<std::uint8_t>{},
           .forcing = {0}};
 }
 

@@ -171,7 +171,9 @@ class NumberedLevels final : public Trajectories {
 TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
   // Two levels of the channels u, f and v; the network predicts v and u. One constant.
   LevelLayout layout{.extents = {2}, .history = 2, .channels = 3, .constants = 1, .state = {2, 0}};
-  for (const auto& [adds_newest, ahead] : {std::pair{false, 1}, {true, 1}, {true, 3}}) {
+  using Adds = std::vector<std::uint8_t>;
+  for (const auto& [adds_newest, ahead] :
+       {std::pair{Adds(), 1}, {Adds{1, 1}, 1}, {Adds{1, 1}, 3}, {Adds{0, 1}, 1}}) {
     layout.adds_newest = adds_newest;
     layout.ahead = ahead;
     const NumberedLevels levels(layout);
@@ -192,8 +194,8 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
     for (const std::int64_t member : {1, 2})
       for (const std::int64_t point : {0, 1}) {
         for (const int channel : {0, 1, 2}) expected.push_back(value(member, 0, point, channel));
-        const float v = outputs[output] + (adds_newest ? value(member, 0, point, 2) : 0);
-        const float u = outputs[output + 1] + (adds_newest ? value(member, 0, point, 0) : 0);
+        const float v = outputs[output] + (layout.is_difference(0) ? value(member, 0, point, 2) : 0);
+        const float u = outputs[output + 1] + (layout.is_difference(1) ? value(member, 0, point, 0) : 0);
         output += 2;
         expected.insert(expected.end(), {u, value(member, ahead, point, 1), v, value(member, 0, point, 3)});
       }

@@ -27,7 +27,7 @@ class Waves final : public Trajectories {
       : layout_{.extents = std::move(extents),
                 .channels = 2,
                 .state = {1, 0},
-                .adds_newest = true,
+                .adds_newest = {1, 1},
                 .points_are_samples = true},
         members_(members),
         steps_(steps) {}

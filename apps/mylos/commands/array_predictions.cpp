@@ -29,8 +29,7 @@ class ArrayPredictions final : public PredictionFile {
     const std::int64_t trajectories = trajectories_of(store);
     windows_ = store.samples() / (trajectories * points_);
     for (std::int64_t i = 0; i < windows_; ++i) newest_of_.push_back(store.location_of(i * points_).level);
-    if (options.targets_are == TargetsAre::difference)
-      levels_.emplace(store.files(), options, LevelsOf::targets);
+    if (options.has_differences()) open_levels(store, options);
     FieldFileShape shape{.arrays = options.targets,
                          .members = {},
                          .is_one_start = true,
@@ -60,6 +59,22 @@ class ArrayPredictions final : public PredictionFile {
   void publish() override { file_->publish(); }
 
  private:
+  /// Opens the levels of the arrays whose differences the network predicts, and lists their channels.
+  void open_levels(const ArrayStore& store, const ArrayOptions& options) {
+    ArrayOptions changing = options;
+    std::erase_if(changing.targets,
+                  [&](const std::string& target) { return !options.is_difference(target); });
+    for (const std::string& target : options.targets) {
+      std::int64_t width = 1;
+      for (const AxisCoordinates& axis : store.coordinates(0, target).axes)
+        if (axis.axis == channel_axis) width = axis.extent;
+      const bool is_difference = options.is_difference(target);
+      for (std::int64_t i = 0; i < width; ++i, ++channels_)
+        if (is_difference) changing_.push_back(channels_);
+    }
+    levels_.emplace(store.files(), changing, LevelsOf::targets);
+  }
+
   /// A field whose points come one by one.
   struct Incomplete {
     std::vector<float> values;
@@ -89,9 +104,12 @@ class ArrayPredictions final : public PredictionFile {
     const std::int64_t trajectory = window / windows_;
     const std::int64_t window_of_trajectory = window % windows_;
     if (levels_ && array.part != PredictionPart::standard_deviation) {
-      newest_.resize(field.size());
+      const std::size_t points = field.size() / channels_;
+      newest_.resize(points * changing_.size());
       levels_->read(trajectory, newest_of_[static_cast<std::size_t>(window_of_trajectory)], newest_);
-      for (std::size_t i = 0; i < field.size(); ++i) field[i] += newest_[i];
+      for (std::size_t point = 0; point < points; ++point)
+        for (std::size_t k = 0; k < changing_.size(); ++k)
+          field[point * channels_ + changing_[k]] += newest_[point * changing_.size() + k];
     }
     file_->write(trajectory, window_of_trajectory, field, parts_.index_of(array));
   }
@@ -100,7 +118,9 @@ class ArrayPredictions final : public PredictionFile {
   std::int64_t points_;                  // that are samples; 1: samples are fields
   std::int64_t windows_ = 1;             // of a trajectory
   std::vector<std::int64_t> newest_of_;  // level of the inputs of each window of a trajectory
-  std::optional<StoredLevels> levels_;   // of the predicted arrays, where the network predicts differences
+  std::optional<StoredLevels> levels_;   // of the arrays whose differences the network predicts
+  std::size_t channels_ = 0;             // of all predicted arrays
+  std::vector<std::size_t> changing_;    // those whose newest level is added
   std::vector<float> newest_;            // one of them
   std::map<std::pair<std::size_t, std::int64_t>, Incomplete> incomplete_;  // by part and window
   std::unique_ptr<FieldFile> file_;

@@ -64,7 +64,8 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, std::int64_t steps,
     require_memory(network.path, rollout_bytes(layout, request, members, ranks.size()) +
                                      ConformalScores::memory_bytes(columns, share));
     scores.emplace(ConformalScore::absolute, columns, share);
-    rows.emplace(open.context(), network.training.normalizer);
+    const ArrayOptions& arrays = network.options.data.arrays;
+    rows.emplace(open.context(), network.training.normalizer, arrays.any_may_be_missing(arrays.inputs));
   });
   request.take_scores = [&](std::int64_t step, std::span<const VariableScores> found) {
     std::int64_t column = (step - 1) * std::ssize(found);

@@ -139,7 +139,10 @@ std::string windows_of(const ArrayStore& store) {
   std::string text = fmt::format("windows of {} level{}", options.history, options.history == 1 ? "" : "s");
   if (!options.targets.empty())
     text += fmt::format(", targets {} level{} later{}", options.ahead, options.ahead == 1 ? "" : "s",
-                        options.targets_are == TargetsAre::difference ? " as differences" : "");
+                        options.targets_are == TargetsAre::difference ? " as differences"
+                        : options.has_differences()
+                            ? fmt::format(", differences of {}", fmt::join(options.differences, ", "))
+                            : "");
   if (options.every == 1) return text;
   return text + fmt::format(", a window begins every {} levels", options.every);
 }
@@ -241,8 +244,7 @@ class DataDescriptionOf {
     output_.line(statistics_of(train, splits.train, grid));
     output_.line(describe_reading(speed, train, splits.train, options_));
     if (arguments_.picture.empty()) return;
-    const bool differences = options_.data.arrays.targets_are == TargetsAre::difference;
-    output_.line(write_sample_picture(train, grid, arguments_.sample, differences, arguments_.picture));
+    output_.line(write_sample_picture(train, grid, arguments_.sample, arguments_.picture));
   }
 
   const DataArguments& arguments_;

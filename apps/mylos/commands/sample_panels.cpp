@@ -37,7 +37,7 @@ std::vector<std::int64_t> extents_of(const std::vector<std::int64_t>& grid, std:
 
 /// The channels of `values`, which lie next to each other at every point.
 PanelRow row_of(std::string heading, const std::vector<float>& values, const std::vector<std::int64_t>& grid,
-                const std::vector<std::string>& names, const std::string& scale, bool upward) {
+                const std::vector<std::string>& names, const std::vector<bool>& changes, bool upward) {
   std::int64_t channels = 1;
   const std::vector<std::int64_t> extents =
       extents_of(grid, static_cast<std::int64_t>(values.size()), channels);
@@ -48,7 +48,8 @@ PanelRow row_of(std::string heading, const std::vector<float>& values, const std
     Panel panel{.title = is_named        ? printable(names[i])
                          : channels == 1 ? heading
                                          : fmt::format("channel {}", channel),
-                .scale = scale + (is_named ? scale_of(names[i]) : ""),
+                .scale = std::string(i < changes.size() && changes[i] ? "change of " : "") +
+                         (is_named ? scale_of(names[i]) : ""),
                 .extents = extents,
                 .values = {},
                 .upward = upward};
@@ -84,18 +85,21 @@ std::vector<float> without_masked(std::vector<float> values, const std::vector<s
 }  // namespace
 
 std::string write_sample_picture(const SampleStore& store, const std::vector<std::int64_t>& grid,
-                                 std::int64_t sample, bool targets_are_differences, const std::string& path) {
+                                 std::int64_t sample, const std::string& path) {
   const auto* arrays = dynamic_cast<const ArrayStore*>(&store);
   const bool upward = arrays != nullptr && rows_run_north(*arrays);
   const SampleMask mask = store.mask();
   std::vector<PanelRow> rows{row_of("inputs", without_masked(inputs_of(store, sample), mask.inputs), grid,
-                                    store.input_names(), "", upward)};
+                                    store.input_names(), {}, upward)};
   std::string label;
   if (store.task() == Task::regression) {
+    std::vector<bool> changes;  // of each channel
+    for (const std::string& array : arrays == nullptr ? std::vector<std::string>() : arrays->target_arrays())
+      changes.push_back(arrays->options().is_difference(array));
     std::vector<float> targets(static_cast<std::size_t>(store.outputs()));
     store.read_targets(sample, 1, targets.data());
     rows.push_back(row_of("targets", without_masked(std::move(targets), mask.targets), grid,
-                          store.target_names(), targets_are_differences ? "change of " : "", upward));
+                          store.target_names(), changes, upward));
   } else if (store.task() == Task::classification) {
     std::int32_t class_of_sample = 0;
     store.read_labels(sample, 1, &class_of_sample);

@@ -14,6 +14,6 @@ namespace mylos::app {
 /// one curve. Targets that are states share the colours of their inputs, differences do not.
 [[nodiscard]] std::string write_sample_picture(const SampleStore& store,
                                                const std::vector<std::int64_t>& grid, std::int64_t sample,
-                                               bool targets_are_differences, const std::string& path);
+                                               const std::string& path);
 
 }  // namespace mylos::app

@@ -91,6 +91,7 @@ struct ArrayOptions {
   std::int64_t every = 1;                      // levels from the beginning of a window to that of the next
   std::vector<AxisSlice> slice = {};           // of every array that has the axis
   TargetsAre targets_are = TargetsAre::state;  // what the network learns
+  std::vector<std::string> differences = {};   // targets that are differences while others are states
   bool points_are_samples = false;             // each point of the grid is a sample
   TimeGaps gaps = TimeGaps::error;
   FileCoordinates coordinates = FileCoordinates::same;
@@ -132,6 +133,15 @@ struct ArrayOptions {
   [[nodiscard]] bool any_may_be_missing(const std::vector<std::string>& arrays) const {
     return std::any_of(arrays.begin(), arrays.end(),
                        [&](const std::string& array) { return may_be_missing(array); });
+  }
+  /// Returns whether a target is a difference.
+  [[nodiscard]] bool is_difference(std::string_view array) const {
+    return targets_are == TargetsAre::difference ||
+           std::find(differences.begin(), differences.end(), array) != differences.end();
+  }
+  /// Returns whether any target is.
+  [[nodiscard]] bool has_differences() const {
+    return targets_are == TargetsAre::difference || !differences.empty();
   }
   /// Returns whether an array is the mask of one.
   [[nodiscard]] bool is_mask(std::string_view array) const {

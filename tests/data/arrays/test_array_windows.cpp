@@ -131,6 +131,25 @@ TEST(ArrayWindows, DifferencesOfDoublesAreRoundedOnce) {
   EXPECT_NEAR(store->target_statistics({0, 4}).mean[0], 1e-4, 1e-10);
 }
 
+TEST(ArrayWindows, SomeTargetsAreDifferencesAndTheOthersStates) {
+  const TemporaryFolder folder;
+  write_arrays(folder / "a.h5",
+               "f['p'] = n.arange(5.0)[:, None] ** 2 + n.zeros((5, 2))\n"
+               "f['q'] = n.arange(5.0)[:, None] + 10 * n.ones((5, 2))");
+  ArrayOptions options = one_array("/p", {"time", "x"});
+  options.inputs = {"/q", "/p"};
+  options.targets = {"/q", "/p"};
+  options.differences = {"/p"};
+  const auto store = open_array_store({folder / "a.h5"}, options, 2);
+  EXPECT_EQ(store->rollout().state, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(store->rollout().adds_newest, (std::vector<std::uint8_t>{0, 1}));
+  // q and p of level 2 + 1, then of level 2 + 2, at both points.
+  EXPECT_EQ(targets_of(*store, 2), (std::vector<float>{13, 5, 14, 7, 13, 5, 14, 7}));
+  const ColumnStatistics of = store->target_statistics({0, store->samples()});
+  EXPECT_NEAR(of.mean[0], 12, 1e-12);  // of all levels
+  EXPECT_NEAR(of.mean[1], 4, 1e-12);   // of all differences
+}
+
 TEST(ArrayWindows, DifferencesAreRoundedOnceInFilesThatPackNumbersTheirOwnWay) {
   const TemporaryFolder folder;
   write_arrays(folder / "a.h5", "f['p'] = n.array([[116], [200]], 'i2')");

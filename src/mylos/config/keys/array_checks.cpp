@@ -193,18 +193,24 @@ class ArrayChecks : DeckMistakes {
   }
 
   void differences() const {
-    if (arrays_.targets_are != TargetsAre::difference) return;
+    if (!arrays_.has_differences()) return;
+    const bool are_listed = !arrays_.differences.empty();
+    const char* key = are_listed ? "data.arrays.differences" : "data.arrays.targets_are";
+    const std::string what =
+        are_listed ? fmt::format("'{}'", key) : fmt::format("'{}' = \"difference\"", key);
+    for (const std::string& array : arrays_.differences) {
+      if (is_among(arrays_.targets, array)) continue;
+      fail(errors::key_without_effect, {key},
+           fmt::format("{} has \"{}\", which is none of the targets", what, printable(array)));
+    }
     for (const std::string& target : arrays_.targets) {
-      if (is_among(arrays_.inputs, target)) continue;
-      fail(errors::keys_conflict, {"data.arrays.targets_are", "data.arrays.targets"},
-           fmt::format("'data.arrays.targets_are' = \"difference\" needs the targets among the inputs, and "
-                       "\"{}\" is not",
-                       printable(target)));
+      if (is_among(arrays_.inputs, target) || !arrays_.is_difference(target)) continue;
+      fail(errors::keys_conflict, {key, "data.arrays.targets"},
+           fmt::format("{} needs the targets among the inputs, and \"{}\" is not", what, printable(target)));
     }
     if (arrays_.ahead > 0) return;
-    fail(errors::keys_conflict, {"data.arrays.targets_are", "data.arrays.ahead"},
-         "'data.arrays.targets_are' = \"difference\" needs 'data.arrays.ahead' above 0: all differences "
-         "would be 0");
+    fail(errors::keys_conflict, {key, "data.arrays.ahead"},
+         fmt::format("{} needs 'data.arrays.ahead' above 0: all differences would be 0", what));
   }
 
  private:

@@ -235,9 +235,9 @@ ValueType<std::vector<Encoding>> encodings_type() {
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
   static const std::vector<std::string> all{
-      "inputs", "targets", "axes",        "constants",          "encodings",   "history", "ahead",
-      "every",  "slice",   "targets_are", "points_are_samples", "coordinates", "gaps",    "mask",
-      "missing"};
+      "inputs", "targets", "axes",        "constants",   "encodings",          "history",     "ahead",
+      "every",  "slice",   "targets_are", "differences", "points_are_samples", "coordinates", "gaps",
+      "mask",   "missing"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -285,7 +285,9 @@ void add_array_keys(Schema& schema) {
   keys.choice("targets_are", &ArrayOptions::targets_are,
               Words<TargetsAre>{{"state", TargetsAre::state}, {"difference", TargetsAre::difference}},
               "state: the targets' values; difference: their change since the newest level of the inputs, "
-              "among which they then must be.");
+              "among which they then must be. `differences` chooses by array.");
+  keys.add("differences", &ArrayOptions::differences, arrays_type(),
+           "The targets that are differences, while the others are states: [\"/sst\"].");
   keys.boolean("points_are_samples", &ArrayOptions::points_are_samples,
                "Makes each point of the grid a sample, with its channels as columns: closures per cell.");
   keys.choice("coordinates", &ArrayOptions::coordinates,
@@ -320,10 +322,11 @@ void add_array_keys(Schema& schema) {
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   keys.only_with({"targets", "axes", "constants", "encodings", "history", "ahead", "every", "slice",
-                  "targets_are", "points_are_samples", "coordinates", "gaps", "mask", "missing"},
+                  "targets_are", "differences", "points_are_samples", "coordinates", "gaps", "mask", "missing"},
                  with_given("data.arrays.inputs"));
-  keys.only_with({"history", "ahead", "every", "targets_are", "gaps"}, with_time());
-  keys.only_with({"targets_are"}, with_given("data.arrays.targets"));
+  keys.only_with({"history", "ahead", "every", "targets_are", "differences", "gaps"}, with_time());
+  keys.only_with({"targets_are", "differences"}, with_given("data.arrays.targets"));
+  keys.only_with({"differences"}, with("data.arrays.targets_are", {"state"}));
   keys.only_with({"points_are_samples", "coordinates", "mask"}, with_axes_of_a_grid());
 }
 

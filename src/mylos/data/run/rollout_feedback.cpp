@@ -82,7 +82,8 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
     if (channel < 0) continue;  // a diagnostic
     FeedbackChannel& newest = input(layout.newest() + channel);
     newest.output = target;
-    if (layout.adds_newest) newest.previous = layout.newest() + channel;
+    if (!layout.adds_newest.empty() && layout.adds_newest[static_cast<std::size_t>(target)] != 0)
+      newest.previous = layout.newest() + channel;
     for (std::int64_t level = 0; level < layout.history; ++level)
       input(level * layout.level_channels + channel).is_state = true;
   }

@@ -50,7 +50,7 @@ void MemberRollouts::start(std::int64_t first, std::int64_t count) {
         });
       }
       windows_.state(forecast, member, {}, of(states_, member * forecasts_ + forecast));
-      if (data_.layout().adds_newest && data_.layout().has_missing) fill_missing(forecast, member);
+      if (!data_.layout().adds_newest.empty() && data_.layout().has_missing) fill_missing(forecast, member);
     }
   }
 }

@@ -87,7 +87,7 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
           next[channel] = 0;
           continue;
         }
-        next[channel] = layout_.adds_newest ? newest[channel] + values[i] : values[i];
+        next[channel] = layout_.is_difference(i) ? newest[channel] + values[i] : values[i];
       }
     }
   };

@@ -27,6 +27,7 @@ ArrayOptions level_options(const ArrayOptions& of, LevelsOf levels) {
   options.targets.clear();
   options.history = options.ahead = options.every = 1;
   options.targets_are = TargetsAre::state;
+  options.differences.clear();
   options.points_are_samples = false;
   options.statistics.clear();
   if (options.gaps == TimeGaps::error) options.gaps = TimeGaps::split;  // see StoredLevels::follow()
@@ -133,7 +134,6 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
   layout.constants = levels.rollout().constants;
   layout.encoded = levels.rollout().encoded;
   layout.has_missing = !options.missing.empty();
-  layout.adds_newest = options.targets_are == TargetsAre::difference;
   layout.points_are_samples = options.points_are_samples;
   std::vector<std::int64_t> first;  // channel of each input
   for (const std::string& input : options.inputs) {
@@ -150,7 +150,10 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
         is_state ? first[static_cast<std::size_t>(found - options.inputs.begin())] : 0;
     masks.push_back(levels.mask_of(target));
     widths.push_back(channels_of(levels, target));
-    for (std::int64_t i = 0; i < widths.back(); ++i) layout.state.push_back(is_state ? channel + i : -1);
+    for (std::int64_t i = 0; i < widths.back(); ++i) {
+      layout.state.push_back(is_state ? channel + i : -1);
+      if (options.has_differences()) layout.adds_newest.push_back(options.is_difference(target) ? 1 : 0);
+    }
   }
   if (std::ranges::none_of(layout.state, [](std::int64_t channel) { return channel >= 0; })) {
     fail_input(errors::data_mismatch,

@@ -140,7 +140,8 @@ void set_shapes(StoredNetwork& network) {
 }
 
 void set_chain(StoredNetwork& network) {
-  const Options& options = network.options;
+  Options& options = network.options;
+  options.model.target_names = network.samples.target_names;
   network.chain = make_chain(options.model, options.precision, options.run.seed, false);
   set_shapes(network);
   require_samples_fit(network);

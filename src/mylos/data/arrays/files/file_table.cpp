@@ -60,6 +60,7 @@ ArrayOptions with_available_targets(const std::string& file, ArrayOptions option
   if (has_all) return options;
   options.targets.clear();
   options.targets_are = TargetsAre::state;
+  options.differences.clear();
   return options;
 }
 

@@ -32,7 +32,7 @@ std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions&
     SlabPlan plan{.level_elements = extents.points() * extents.channels};
     const bool is_target =
         std::find(options.targets.begin(), options.targets.end(), layout.arrays[i]) != options.targets.end();
-    plan.wide = layout.rollout.adds_newest && is_target && !layout.exact_in_float[i];
+    plan.wide = is_target && options.is_difference(layout.arrays[i]) && !layout.exact_in_float[i];
     const OpenArray::Run run = array.natural_run();
     const std::int64_t run_bytes = run.levels * plan.level_bytes();
     plan.levels = run.levels;

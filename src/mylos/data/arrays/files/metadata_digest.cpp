@@ -11,6 +11,7 @@ std::string text_of_options(const ArrayOptions& options) {
       options.history, options.ahead, options.every,
       options.targets_are == TargetsAre::difference ? "difference" : "state",
       options.points_are_samples ? "points" : "grids", options.fill.value_or(NumberConversion::none));
+  if (!options.differences.empty()) text += fmt::format(" of {}", fmt::join(options.differences, " "));
   for (const std::string& array : options.inputs)
     text += fmt::format(" {}", fmt::join(options.axes_for(array), " "));
   for (const AxisSlice& slice : options.slice) {

@@ -9,7 +9,7 @@
 //   targets   for step k = 1 ... steps: one channel for each entry of `state`
 //
 // Step k advances time by `ahead` levels: its inputs' newest level lies (k - 1) * ahead after that of step 1,
-// its targets lie k * ahead after it. With `adds_newest` a target is the difference between its level and the
+// its targets lie k * ahead after it. A target that `adds_newest` is the difference between its level and the
 // level `ahead` before it, the true newest level of the same step, both as float32.
 #pragma once
 
@@ -23,12 +23,13 @@ struct RolloutLayout {
   std::int64_t history = 1;         // levels in the inputs
   std::int64_t ahead = 1;           // levels that a step advances
   std::int64_t steps = 1;           // of a sample
-  bool adds_newest = false;         // outputs are differences from the newest level
   std::int64_t level_channels = 0;  // of the inputs in one level
   std::int64_t constants = 0;       // channels without time
   /// Entry i is the channel within a level that target channel i becomes; -1: it is a diagnostic, which is
   /// not fed back.
   std::vector<std::int64_t> state = {};
+  /// Entry i is 1 where target channel i is a difference from the newest level; empty: none is.
+  std::vector<std::uint8_t> adds_newest = {};
   /// The other channels of a level, ascending: they are read for every step.
   std::vector<std::int64_t> forcing = {};
   std::int64_t encoded = 0;  // forcings that are computed from the time of a level: the last ones

@@ -30,7 +30,6 @@ class LayoutMaker {
     layout.rollout.steps = steps;
     layout.rollout.history = options.history;
     layout.rollout.ahead = has_time_ ? options.ahead : 0;
-    layout.rollout.adds_newest = options.targets_are == TargetsAre::difference;
     layout.every = has_time_ ? options.every : 1;
   }
 
@@ -41,9 +40,9 @@ class LayoutMaker {
                  "data.arrays.encodings: {} has no axis \"time\", of which \"{}\" is computed",
                  options_.inputs.front(), name_of(of_time_.front().of));
     }
-    if (options_.history > 1 || options_.targets_are == TargetsAre::difference || layout_.rollout.steps > 1) {
+    if (options_.history > 1 || options_.has_differences() || layout_.rollout.steps > 1) {
       fail_input(errors::keys_conflict,
-                 "data.arrays: {} has no axis \"time\", which history above 1, targets_are = \"difference\" "
+                 "data.arrays: {} has no axis \"time\", which history above 1, targets that are differences "
                  "and rollouts need",
                  options_.inputs.front());
     }
@@ -96,7 +95,7 @@ class LayoutMaker {
       for (const std::string& name : options_.targets) {
         const std::int64_t newest = options_.history - 1 + (step - 1) * rollout.ahead;
         ChannelSource source{.array = number_of(name), .level = newest + rollout.ahead};
-        if (rollout.adds_newest) source.minus = newest;
+        if (options_.is_difference(name)) source.minus = newest;
         const std::string when = rollout.steps == 1 ? "" : fmt::format("(t+{})", step * rollout.ahead);
         add(source, when, layout_.targets, layout_.target_names);
       }
@@ -122,8 +121,10 @@ class LayoutMaker {
       const std::size_t array = number_of(name);
       const auto input =
           std::find_if(firsts.begin(), firsts.end(), [&](const auto& first) { return first.first == array; });
-      for (std::int64_t i = 0; i < channels_of(array); ++i)
+      for (std::int64_t i = 0; i < channels_of(array); ++i) {
         rollout.state.push_back(input == firsts.end() ? -1 : input->second + i);
+        if (options_.has_differences()) rollout.adds_newest.push_back(options_.is_difference(name) ? 1 : 0);
+      }
     }
   }
 

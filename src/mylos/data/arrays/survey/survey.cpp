@@ -228,8 +228,8 @@ SurveyGroup survey_group(const SurveyedData& data, std::int64_t group, SharedPas
 ArraySums::ArraySums(const SampleLayout& layout) {
   for (const StoredExtents& extents : layout.extents) values.emplace_back(extents.channels);
   differences.resize(values.size());
-  if (!layout.rollout.adds_newest) return;
-  for (const ChannelSource& source : layout.targets) differences[source.array] = ChannelSums(source.count);
+  for (const ChannelSource& source : layout.targets)
+    if (source.minus) differences[source.array] = ChannelSums(source.count);
 }
 
 void ArraySums::add(const ArraySums& other) {
