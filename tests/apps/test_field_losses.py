@@ -232,6 +232,51 @@ def check_rollouts(command):
                 shutil.rmtree(command.folder / f"walk-{name}")
 
 
+def terms_of(key, first, second):
+    return dict(loss="sum", terms=[{"loss": "relative_h1", key: first, "weight": 0.5}, {"loss": "huber", key: second}])
+
+
+def check_names(command):
+    """Terms of named targets are those of their channels, in whatever order the data have them."""
+    source = read_data(command.folder / "fields.h5", "inputs"), read_data(command.folder / "fields.h5", "targets")
+    for name, order in (("named", (0, 1)), ("swapped", (1, 0))):
+        write_data(command.folder / f"{name}.h5", inputs=source[0], shape=f"{GRID[0]} {GRID[1]} 2",
+                   targets=source[1].reshape(60, *GRID, 2)[..., list(order)].reshape(60, -1),
+                   target_names=[["speed", "heat"][i] for i in order])
+    numbers, names = terms_of("channels", [1], [0, 1]), terms_of("variables", ["heat"], ["speed", "heat"])
+    data = dict(train="named.h5", test="swapped.h5")
+    command.write("deck.toml", fields_deck(numbers, None, data=data))
+    command.must("train", "deck.toml", "run.folder=numbers")
+    command.write("deck.toml", fields_deck(names, None, data=data))
+    for ranks, more in ((1, []), (3, ["data.micro_batch=2"])):
+        folder = f"names-{ranks}"
+        said = command.must("train", "deck.toml", f"run.folder={folder}", *more, "--stop-after", 10, ranks=ranks, code=85)
+        said = command.must("train", "deck.toml", f"run.folder={folder}", *more, "--restart", "latest", ranks=ranks).stdout
+        for one, other in zip(losses_of(command, "numbers"), losses_of(command, folder)):
+            assert abs(one - other) < (1e-4 if more else 0) + 1e-12, f"{folder}: {one}, {other}"
+    found = re.findall(r"test loss ([\d.e-]+)", said)[-1]
+    command.must("export", folder, "model.h5")
+    for network, data in ((folder, "named.h5"), (folder, "swapped.h5"), ("model.h5", "swapped.h5")):
+        assert f"loss {found} " in (said := command.must("eval", network, "--data", data).stdout), (found, said)
+    command.must_refuse(["train", "deck.toml", f"run.folder={folder}", "--restart", "latest", "data.train=swapped.h5"], "restart-mismatch")
+    place = next(i for i, line in enumerate(command.text("deck.toml").splitlines(), 1) if line.startswith("terms"))
+    command.must_refuse(["train", "deck.toml", "data.train=fields.h5", "data.test=fields.h5"], "data-mismatch", f"deck.toml:{place}", "no names of targets are known")
+    command.write("deck.toml", fields_deck(terms_of("variables", ["het"], ["speed"]), None, data=dict(train="named.h5", test="named.h5")))
+    command.must_refuse(["train", "deck.toml"], "unknown-name", f"deck.toml:{place}", '"het"', "the most similar are heat, speed")
+    both = terms_of("variables", ["heat"], ["speed", "speed[1]"])
+    command.write("deck.toml", fields_deck(both, None, data=dict(train="named.h5", test="named.h5")))
+    command.must_refuse(["train", "deck.toml"], "unknown-name", "model.terms: term 2", '"speed[1]"')
+    both["terms"][1]["channels"] = [0]
+    command.write("deck.toml", fields_deck(both, None))
+    command.must_refuse(["train", "deck.toml"], "keys-conflict", "'channels'", "'variables'")
+    walk = dict(data=dict(train="walk.h5", test="walk.h5"), data__arrays=dict(inputs=["/u"], targets=["/u"], axes="time y x channel"),
+                rollout=dict(steps=2))
+    for name, model in (("numbers", terms_of("channels", [0, 1], [1])), ("names", terms_of("variables", ["/u"], ["/u[1]"]))):
+        command.write("deck.toml", fields_deck(model, None, **walk))
+        command.must("train", "deck.toml", f"run.folder=steps-{name}")
+    assert losses_of(command, "steps-numbers") == losses_of(command, "steps-names")
+
+
 def check_refused(command):
     def expect(error_id, parts, *arguments):
         command.must_refuse(["train", "deck.toml", "run.folder=refused", *arguments], error_id, *parts)
@@ -260,4 +305,5 @@ def check_refused(command):
     expect("not-measured", ["\"relative_h1\"", "a vector of 60 numbers"], "run.metrics=['relative_h1']")
 
 
-run_cases(write_fields, check_values, check_metrics, check_ranks_and_restarts, check_mask, check_initial, check_rollouts, check_refused)
+run_cases(write_fields, check_values, check_metrics, check_ranks_and_restarts, check_mask, check_initial, check_rollouts, check_names,
+          check_refused)

@@ -40,6 +40,8 @@ class Draw {
                integer(0, 1 << 28),
                integer(0, 1 << 28),
                integer(0, 1) == 0,
+               {},
+               {},
                0,
                0,
                0,

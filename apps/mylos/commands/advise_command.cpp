@@ -48,7 +48,7 @@ struct Subject {
     engines = make_agreed_engines(options.kernels, ranks, output.line);
     run_on_all(ranks, [&] {
       data = open_run_data(options, GroundTruth::required, deck.places);
-      complete(options, *data);
+      complete(options, *data, deck.places);
       static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
     });
     static_cast<void>(agreed_identity(*data, options.data, ranks));

@@ -46,7 +46,7 @@ std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
     return nullptr;
   }
   std::unique_ptr<RunData> data = open_run_data(options, GroundTruth::required, places);
-  complete(options, *data);
+  complete(options, *data, places);
   return data;
 }
 

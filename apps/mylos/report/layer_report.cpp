@@ -20,6 +20,8 @@ void complete_shapes(ModelOptions& model) {
                             !takes_outputs_of_data(model.chain, model.chain.size() - 1);
   if (model.outputs == 0 && !says_outputs) model.outputs = 1;
   if (model.vocabulary == 0) model.vocabulary = 1;
+  for (LossTerm& term : model.terms) term.variables.clear();  // the data have the names
+  model.nonnegative.clear();                                  // likewise
 }
 
 std::string unreadable_deck(std::string_view why) {

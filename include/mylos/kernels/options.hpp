@@ -44,6 +44,9 @@ enum class AttentionSums { fixed_order, any_order };
 /// The function of a layer's outputs; gelu_tanh is GPT-2's approximation of gelu.
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
+/// The function that makes outputs at least 0: log(1 + exp(x)), or the larger of x and 0.
+enum class NonnegativeForm { softplus, relu };
+
 /// [kernels]: what computes a step.
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;        // of matrix products

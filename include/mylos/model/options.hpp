@@ -43,6 +43,7 @@ struct LossTerm {
   double weight = 1;                                // above 0
   LossPer per = LossPer::sample;                    // relative_l2, relative_h1
   Derivative derivative = Derivative::differences;  // relative_h1
+  std::vector<std::string> variables = {};          // targets of ModelOptions::target_names, not `channels`
 
   bool operator==(const LossTerm&) const = default;
 };
@@ -102,6 +103,8 @@ struct ModelOptions {
   std::int64_t inputs = 0;                   // features per sample; 0 = from the data
   std::int64_t outputs = 0;                  // classes or targets per sample; 0 = from the data
   bool residual = false;  // adds the input to the output (residual_output.hpp); not for gpt
+  std::vector<std::string> nonnegative = {};  // targets that are at least 0, of target_names; not for gpt
+  NonnegativeForm nonnegative_form = NonnegativeForm::softplus;
 
   // gpt
   std::int64_t layers = 0;                               // blocks of attention and feed-forward
@@ -138,7 +141,8 @@ struct ModelOptions {
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
 
-  std::vector<LossTerm> terms = {};  // of the loss "sum"
+  std::vector<LossTerm> terms = {};            // of the loss "sum"
+  std::vector<std::string> target_names = {};  // of the outputs' channels, from the data; empty: none known
 
   // of several losses, and of measures
   LossPer loss_per = LossPer::sample;                      // relative_l2, relative_h1

@@ -80,6 +80,8 @@ ExportLayout layout_of(const WeightFile& file) {
   } else {
     model.outputs = targets_of(file, model, last);
   }
+  for (LossTerm& term : model.terms) term.variables.clear();  // the data have the names
+  model.nonnegative.clear();                                  // likewise
   const Chain chain = make_chain(model, options.precision, options.run.seed, false);
   layout.parameters = channels_first_parameters(model, chain);
   if (!chain.grids.empty() && chain.grids.back().points() > 1)

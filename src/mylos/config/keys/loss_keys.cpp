@@ -1,4 +1,5 @@
 // [model]: the loss and its parameters.
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/own_keys.hpp"
@@ -40,14 +41,24 @@ Condition with_derivatives() {
 }  // namespace
 
 void add_term_keys(Key& terms) {
-  auto keys = tables_of(
-      terms, [](auto& options) -> auto& { return options.model.terms; });
+  auto keys = tables_of(terms, [](auto& options) -> auto& { return options.model.terms; },
+                        {.mistake = [](const Options& options) -> Found {
+                          const LossTerm& term = options.model.terms.back();
+                          if (term.channels.empty() || term.variables.empty()) return std::nullopt;
+                          return Mismatch("a table with both 'channels' and 'variables', which name the same",
+                                          errors::keys_conflict);
+                        }});
   Key& loss = keys.add("loss", &LossTerm::loss, kind_type<TermLoss>(), "The loss. Required.");
   loss.require();
   keys.add("channels", &LossTerm::channels,
            or_none(list_type(integer_type({0, max_width}), {.text = "list of channels"})),
            "The channels of the outputs, or targets of a vector, that the loss reads, counted from 0 in the "
            "order of the data. Default: all.");
+  keys.add("variables", &LossTerm::variables,
+           or_none(list_type(text_type(is_path, "name"), {.text = "list of names", .distinct = true})),
+           "The same by the names of the data's targets, instead of `channels`: `\"/wind\"`, an array of "
+           "data.arrays.targets with all its channels, `\"wind[0]\"`, one of them, or the name of a column "
+           "(`/target_names`).");
   keys.number("weight", &LossTerm::weight, {0, false, 1e30, true}, "", "The factor of the loss.");
   keys.choice("loss_per", &LossTerm::per, loss_per_words(), "As `model.loss_per`, of this term.")
       .limit(with(loss, {"relative_l2", "relative_h1"}));

@@ -23,6 +23,7 @@ class ModelChecks : DeckMistakes {
     layers_of_a_chain();
     quantiles();
     terms();
+    nonnegative();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
@@ -34,11 +35,31 @@ class ModelChecks : DeckMistakes {
   }
 
  private:
+  /// Returns whether a name stands for channels of the array: "/wind" or "wind[0]" of "/wind".
+  static bool is_target_of(std::string_view target, std::string_view array) {
+    for (std::string_view* name : {&target, &array})
+      name->remove_prefix(std::min(name->find_first_not_of('/'), name->size()));
+    return target.starts_with(array) && (target.size() == array.size() || target[array.size()] == '[');
+  }
+
   /// Refuses layer tables for other types than "chain"; for a transformer the key is a number.
   void terms() const {
     if (!std::holds_alternative<losses::Sum>(options_.model.loss) || !options_.model.terms.empty()) return;
     fail(errors::missing_key, {"model.loss"},
          "model.loss = \"sum\" needs at least one [[model.terms]], such as loss = \"mse\", channels = [0]");
+  }
+
+  void nonnegative() const {
+    const DataOptions& data = options_.data;
+    for (const std::string& target : options_.model.nonnegative) {
+      for (const std::string& array : data.arrays.targets) {
+        if (!data.arrays.is_difference(array) || !is_target_of(target, array)) continue;
+        fail(errors::keys_conflict,
+             {"model.nonnegative", "data.arrays.targets_are", "data.arrays.differences"},
+             fmt::format("'model.nonnegative' bounds states, and the targets \"{}\" are differences",
+                         printable(array)));
+      }
+    }
   }
 
   void quantiles() const {
@@ -191,6 +212,10 @@ class ModelChecks : DeckMistakes {
     const auto* conserve = std::get_if<kinds::Conserve>(&layer.kind);
     const bool keeps = conserve != nullptr;
     if (!keeps && !std::holds_alternative<kinds::ZeroSum>(layer.kind)) return;
+    if (!options_.model.nonnegative.empty()) {
+      fail(errors::keys_conflict, {key, "model.nonnegative"},
+           fmt::format("layer '{}' sets sums, which 'model.nonnegative' would change", name));
+    }
     if (!data.arrays.mask.empty() || !data.arrays.masks.empty()) {
       fail(errors::keys_conflict, {key, "data.arrays.mask"},
            fmt::format("layer '{}' sums over all points, and 'data.arrays.mask' leaves some out", name));
@@ -228,10 +253,10 @@ class ModelChecks : DeckMistakes {
                "their own; use \"none\", or [data.arrays], which scales an array once",
                name));
     }
-    if (data.arrays.targets_are == TargetsAre::state) return;
-    fail(errors::keys_conflict, {key, "data.arrays.targets_are"},
-         fmt::format("layer '{}' keeps sums of states, and 'data.arrays.targets_are' is \"difference\"; use "
-                     "\"state\"",
+    if (!data.arrays.has_differences()) return;
+    fail(errors::keys_conflict, {key, "data.arrays.targets_are", "data.arrays.differences"},
+         fmt::format("layer '{}' keeps sums of states, and the targets are differences "
+                     "('data.arrays.targets_are' or 'data.arrays.differences'); use states",
                      name));
   }
 

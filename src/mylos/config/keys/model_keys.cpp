@@ -112,10 +112,12 @@ Condition with_norm_of_hidden_layers() {
           }};
 }
 
-/// Adds the loss and the keys that losses have of their own.
+/// Adds what networks of numbers have in common: their sizes, what their outputs are, the loss and the keys
+/// that losses have of their own.
 std::vector<std::string> with_loss(std::vector<std::string> keys) {
-  keys.emplace_back("loss");
-  keys.emplace_back("terms");
+  for (const char* key :
+       {"inputs", "outputs", "residual", "nonnegative", "nonnegative_form", "loss", "terms"})
+    keys.emplace_back(key);
   for (std::string& own : names_of_own_keys(static_cast<const Loss*>(nullptr)))
     keys.push_back(std::move(own));
   return keys;
@@ -125,24 +127,21 @@ std::vector<std::string> with_loss(std::vector<std::string> keys) {
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> mlp =
-      with_loss({"hidden", "activation", "norm", "norm_first", "dropout", "inputs", "outputs", "residual"});
+      with_loss({"hidden", "activation", "norm", "norm_first", "dropout"});
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
-  static const std::vector<std::string> chain =
-      with_loss({"layers", "loss_per", "derivative", "inputs", "outputs", "residual"});
+  static const std::vector<std::string> chain = with_loss({"layers", "loss_per", "derivative"});
   static const std::vector<std::string> cnn =
-      with_loss({"conv_bias", "channels", "kernel", "edges", "hidden", "activation", "norm", "dropout",
-                 "inputs", "outputs", "residual"});
+      with_loss({"conv_bias", "channels", "kernel", "edges", "hidden", "activation", "norm", "dropout"});
   static const std::vector<std::string> resnet =
-      with_loss({"conv_bias", "channels", "blocks", "kernel", "edges", "activation", "norm", "dropout",
-                 "inputs", "outputs", "residual"});
+      with_loss({"conv_bias", "channels", "blocks", "kernel", "edges", "activation", "norm", "dropout"});
   static const std::vector<std::string> unet =
       with_loss({"conv_bias", "skip_first", "channels", "blocks", "kernel", "edges", "fields", "activation",
-                 "norm", "dropout", "inputs", "outputs", "residual", "loss_per", "derivative"});
-  static const std::vector<std::string> fno = with_loss(
-      {"modes", "width", "blocks", "fields", "lifting", "projection", "channel_mlp", "padding", "coordinates",
-       "activation", "norm", "inputs", "outputs", "residual", "loss_per", "derivative"});
+                 "norm", "dropout", "loss_per", "derivative"});
+  static const std::vector<std::string> fno =
+      with_loss({"modes", "width", "blocks", "fields", "lifting", "projection", "channel_mlp", "padding",
+                 "coordinates", "activation", "norm", "loss_per", "derivative"});
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
   return *all[static_cast<std::size_t>(type)];
 }
@@ -196,6 +195,16 @@ void add_model_keys(Schema& schema) {
       "from one state of a field to the next. Both must have the same shape. They are added in "
       "float, in normalised units (`docs/how-to/networks.md`). Not with model.loss = \"gaussian\" or "
       "\"quantile\", whose last layer computes several numbers for each output.");
+  keys.add("nonnegative", &ModelOptions::nonnegative,
+           or_none(list_type(text_type(is_path, "name"), {.text = "list of names", .distinct = true})),
+           "All but gpt: targets whose outputs are at least 0 in the units of the data, by the names that "
+           "`variables` of `[[model.terms]]` takes: `[\"/rain\"]`. `data.normalize` only scales them, "
+           "and does not shift them.");
+  keys.choice(
+      "nonnegative_form", &ModelOptions::nonnegative_form,
+      Words<NonnegativeForm>{{"softplus", NonnegativeForm::softplus}, {"relu", NonnegativeForm::relu}},
+      "softplus: log(1 + exp(x)) of the network's number x, in units after `data.normalize`: above 0, "
+      "with a gradient everywhere. relu: the larger of x and 0, which also gives 0.");
   add_short_form_keys(keys);
   add_operator_keys(keys);
   add_transformer_keys(keys);
@@ -211,7 +220,8 @@ void add_model_keys(Schema& schema) {
   keys.only_with({"norm_first"}, with_norm_of_hidden_layers());
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
   keys.only_with({"terms"}, with("model.loss", {"sum"}));
-  keys.only_with({"residual"}, with("model.loss", losses_of(Prediction::numbers)));
+  keys.only_with({"residual", "nonnegative"}, with("model.loss", losses_of(Prediction::numbers)));
+  keys.only_with({"nonnegative_form"}, with_given("model.nonnegative"));
 }
 
 }  // namespace mylos

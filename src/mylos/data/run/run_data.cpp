@@ -7,13 +7,16 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/known_targets.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/data/run/rollout_feedback.hpp"
 
 namespace mylos {
 
-void complete(Options& options, const DataDescription& data) {
+void complete(Options& options, const DataDescription& data, const Places& places) {
   data.complete(options.model);
+  options.model.target_names = data.meaning().target_names;
+  require_known_targets(options.model, places);
   options.model.point_weights = point_weights_of(options, data);
   if (!options.rollout.any()) return;
   if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);

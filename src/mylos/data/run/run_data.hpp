@@ -19,9 +19,10 @@ class RunData : public DataDescription, public TrainingData, public EvaluationDa
   virtual std::vector<std::string> match(const SampleMeaning& /*trained*/) { return {}; }
 };
 
-/// Sets what the data determine: the sizes of the model, the weights of points in the loss, and how a
-/// rollout's outputs become inputs. Throws Error (bad_input) if the model cannot learn from such data.
-void complete(Options& options, const DataDescription& data);
+/// Sets what the data determine: the sizes of the model, the names of its targets, the weights of points in
+/// the loss, and how a rollout's outputs become inputs. Throws Error (bad_input) if the model cannot learn
+/// from such data. `places`: locations of the deck's keys.
+void complete(Options& options, const DataDescription& data, const Places& places = {});
 
 /// Opens the files that the deck names and checks them against each other and against the deck. Throws Error
 /// (bad_input). `truth`: for labelled samples; tokens always have ground truth. `places`: locations of the

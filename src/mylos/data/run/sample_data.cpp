@@ -9,6 +9,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/target_channels.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "mylos/data/feed/loader.hpp"
@@ -82,6 +83,7 @@ class SampleData final : public RunData {
         normalize_(options.data.normalize),
         has_probabilities_(options.model.prediction() == Prediction::probabilities),
         ends_on_grid_(ends_on_grid(options.model)),
+        nonnegative_(options.model.nonnegative),
         augment_(options.data.augment),
         stores_(std::move(stores)),
         train_(*stores_.train),
@@ -151,8 +153,10 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note,
                                       const GivenScalings& given) const override {
-    return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
-                          ends_on_grid_, given);
+    Normalizer normalizer = normalizer_for(normalize_, train_, splits_.train, note, channels(), places_,
+                                           !has_probabilities_, ends_on_grid_, given);
+    keep_zero(normalizer.targets);
+    return normalizer;
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
@@ -243,6 +247,16 @@ class SampleData final : public RunData {
     return 2 * (scaled + in_range) * static_cast<std::int64_t>(sizeof(double));
   }
 
+  /// Leaves 0 where it is in targets that are at least 0.
+  void keep_zero(ColumnScaling& targets) const {
+    if (nonnegative_.empty() || targets.identity()) return;
+    const std::vector<std::string>& names = train_.target_names();
+    const auto count = static_cast<std::int64_t>(names.size());
+    for (const std::int64_t channel : channels_of_targets("model.nonnegative", nonnegative_, names, count))
+      for (auto i = static_cast<std::size_t>(channel); i < targets.shift.size(); i += names.size())
+        targets.shift[i] = 0;
+  }
+
   /// Refuses to select the best checkpoint by R2 if all targets are constant: R2 is then undefined, and no
   /// evaluation would be the best.
   void require_r2(const std::string& keep_best) const {
@@ -300,6 +314,7 @@ class SampleData final : public RunData {
   Normalize normalize_;
   bool has_probabilities_;  // the targets are not normalised
   bool ends_on_grid_;
+  std::vector<std::string> nonnegative_;  // targets that are only scaled
   AugmentOptions augment_;
   SampleStores stores_;
   SampleStore& train_;

@@ -46,7 +46,7 @@ class ImportedChain {
   [[nodiscard]] std::string unique_name(const LayerOptions& layer, const std::string& hint);
 
   std::vector<LayerOptions> layers_;
-  std::set<std::string> names_{"input", "residual", "loss"};
+  std::set<std::string> names_{"input", "residual", "nonnegative", "loss"};
 };
 
 /// Returns a name for a layer from the name of a weight or node: "/encoder/0/Conv" gives "encoder_0", and

@@ -4,6 +4,7 @@
 
 #include "mylos/model/layers/activation/activation_block.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
+#include "mylos/model/layers/nonnegative/nonnegative_output.hpp"
 #include "mylos/model/layers/norm/norm_block.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
 #include "mylos/model/losses/make_loss.hpp"
@@ -64,7 +65,9 @@ class MlpBuilder {
   }
 
   Chain finish(const ModelOptions& model) {
-    append_residual(chain_, model, {.grid = {.channels = model.inputs}}, {.grid = {.channels = width_}});
+    const SampleShape output{.grid = {.channels = width_}};
+    append_residual(chain_, model, {.grid = {.channels = model.inputs}}, output);
+    append_nonnegative(chain_, model, output);
     chain_.head = make_loss(model, {.numbers = width_, .type = last_type()});
     return std::move(chain_);
   }

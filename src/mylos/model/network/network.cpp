@@ -4,6 +4,7 @@
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/activation/activation_layer.hpp"
+#include "mylos/model/layers/nonnegative/nonnegative_output.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
 #include "mylos/model/losses/make_loss.hpp"
@@ -56,7 +57,7 @@ void require_outputs(const GrowingChain& network, const ModelOptions& model, std
              how_to_give_outputs(model, network.last()));
 }
 
-/// Adds the residual connection and the loss.
+/// Adds the residual connection, the bound of the outputs and the loss.
 Chain finished(GrowingChain& network, const ModelOptions& model) {
   const SampleShape input{network.first().grid, network.first().axes};
   const SampleShape output{network.last().grid, network.last().axes};
@@ -64,6 +65,7 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   const std::int64_t outputs = chain.blocks.back()->signature().outputs;
   require_outputs(network, model, outputs / outputs_per_target(model.loss));
   append_residual(chain, model, input, output);
+  append_nonnegative(chain, model, output);
   chain.grids.resize(chain.blocks.size(), output.grid);
   chain.head = make_loss(model, {.numbers = outputs, .type = type_of_output(chain), .shape = output});
   return chain;

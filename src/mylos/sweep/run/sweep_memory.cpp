@@ -31,7 +31,7 @@ class MemberMemory {
   MemberMemory(const Deck& deck, const NodeShare& share, int ranks)
       : data_(open_run_data(deck.options, GroundTruth::required, deck.places)),
         engines_(make_engines(deck.options.kernels)),
-        problem_{.network = network_of(deck.options, *data_, ranks),
+        problem_{.network = network_of(deck, *data_, ranks),
                  .engines = *engines_,
                  .processes = {share.ranks_on_node, process_memory()},
                  .data = data_.get(),
@@ -44,8 +44,9 @@ class MemberMemory {
   }
 
  private:
-  static NetworkPlan network_of(Options options, const RunData& data, int ranks) {
-    complete(options, data);
+  static NetworkPlan network_of(const Deck& deck, const RunData& data, int ranks) {
+    Options options = deck.options;
+    complete(options, data, deck.places);
     return plan_network(std::move(options), 0, ranks);
   }
 

@@ -58,7 +58,7 @@ struct DataOfDeck {
     }
     run_on_all(ranks, [&] {
       data = open_run_data(options, GroundTruth::required, places);
-      complete(options, *data);
+      complete(options, *data, places);
     });
     state.data.identity = agreed_identity(*data, options.data, ranks);
     run_on_all(ranks, [&] {

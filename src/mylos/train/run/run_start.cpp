@@ -56,7 +56,7 @@ void RunStart::amend() {
 
 void RunStart::open_data() {
   data = open_run_data(given_, GroundTruth::required, request.deck.places);
-  complete(given_, *data);
+  complete(given_, *data, request.deck.places);
   if (!request.earlier) {  // else they were printed
     for (const std::string& note : data->notes()) line(note);
   }

@@ -241,8 +241,15 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
   Options before = here;
   const TakenEnds ends = taken_ends(here.model, layers);
   if (ends.first || ends.last) before.data.normalize = file.data.normalize;
-  if (ends.last) before.model.residual = file.model.residual;
-  for (KeyDifference& difference : differing_keys(before, here)) differences.push_back(std::move(difference));
+  if (ends.last) {
+    before.model.residual = file.model.residual;
+    before.model.nonnegative = file.model.nonnegative;
+    before.model.nonnegative_form = file.model.nonnegative_form;
+  }
+  const bool both_are_bounded = !before.model.nonnegative.empty() && !here.model.nonnegative.empty();
+  for (KeyDifference& difference : differing_keys(before, here))
+    if (difference.key != "model.nonnegative_form" || both_are_bounded)
+      differences.push_back(std::move(difference));
   const std::vector<std::int64_t>& grid = file.data.shape.empty() ? file_grid : file.data.shape;
   if (comparison.takes_dense_on_grid() && !grid.empty() && !here.model.shape.empty() &&
       grid != here.model.shape) {

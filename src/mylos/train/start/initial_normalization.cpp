@@ -9,6 +9,7 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/runs.hpp"
+#include "mylos/base/numbers/target_channels.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/stored/network_state.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
@@ -95,6 +96,17 @@ std::string obstacle(const Side& side, const StoredScaling& stored, Normalize he
                      list_of_names(side.stored_names));
 }
 
+/// Returns whether a scaling of the targets moves the 0 of those that are at least 0.
+bool moves_zero(const ColumnScaling& scaling, const ModelOptions& model) {
+  if (model.nonnegative.empty()) return false;
+  const std::vector<std::string>& names = model.target_names;
+  const auto count = static_cast<std::int64_t>(names.size());
+  for (const std::int64_t channel : channels_of_targets("model.nonnegative", model.nonnegative, names, count))
+    for (auto i = static_cast<std::size_t>(channel); i < scaling.shift.size(); i += names.size())
+      if (scaling.shift[i] != 0) return true;
+  return false;
+}
+
 std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& options,
                                    const SampleMeaning& here, const TakenEnds& taken) {
   const ModelOptions& model = options.model;
@@ -148,11 +160,13 @@ KeptScaling kept_scaling(const StoredScaling& stored, const Options& options, co
       continue;
     }
     std::optional<ColumnScaling> scaling = for_columns(side.stored, side.columns, side.channels);
-    const std::string problem = obstacle(side, stored, options.data.normalize, scaling);
+    const bool are_inputs = side.what == std::string_view("inputs");
+    std::string problem = obstacle(side, stored, options.data.normalize, scaling);
+    if (problem.empty() && !are_inputs && moves_zero(*scaling, options.model))
+      problem = "the file shifts targets that 'model.nonnegative' has here";
     if (problem.empty()) {
       kept.emplace_back(side.what);
-      (side.what == std::string_view("inputs") ? result.given.inputs : result.given.targets) =
-          std::move(scaling);
+      (are_inputs ? result.given.inputs : result.given.targets) = std::move(scaling);
       continue;
     }
     if (wanted == InitialNormalization::keep) {

@@ -7,6 +7,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/deck.hpp"
+#include "mylos/base/numbers/target_channels.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
@@ -14,6 +15,7 @@
 #include "mylos/model/block/loss_sums.hpp"
 #include "mylos/model/losses/field_norm.hpp"
 #include "mylos/model/losses/make_loss.hpp"
+#include "mylos/model/losses/sum/term_text.hpp"
 
 namespace mylos {
 namespace {
@@ -72,7 +74,7 @@ class SumLoss final : public LossHead {
   Signature signature_;
 };
 
-std::vector<std::int64_t> channels_of(const LossTerm& term, std::size_t number, std::int64_t channels) {
+std::vector<std::int64_t> channels_of(const LossTerm& term, std::size_t index, std::int64_t channels) {
   if (term.channels.empty()) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(channels));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
@@ -81,7 +83,7 @@ std::vector<std::int64_t> channels_of(const LossTerm& term, std::size_t number, 
   std::set<std::int64_t> once;
   for (const std::int64_t channel : term.channels) {
     if (channel < channels && once.insert(channel).second) continue;
-    fail_input(errors::bad_value, "model.terms: term {} has the channel {}{}", number, channel,
+    fail_input(errors::bad_value, "{} has the channel {}{}", text_of_term(index), channel,
                channel < channels ? " twice"
                                   : fmt::format(", and the outputs have the channels 0 to {}", channels - 1));
   }
@@ -123,7 +125,10 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
     static_cast<void>(FieldNorm(*field_, false));  // requires weights of its shape
   for (const LossTerm& options : model.terms) {
     Term term;
-    term.channels = channels_of(options, terms_.size() + 1, channels_);
+    term.channels = options.variables.empty()
+                        ? channels_of(options, terms_.size(), channels_)
+                        : channels_of_targets(text_of_term(terms_.size()), options.variables,
+                                              model.target_names, channels_);
     term.weight = static_cast<float>(options.weight);
     term.first_constant = constants_.size();
     ModelOptions of_term = model;
@@ -140,7 +145,7 @@ SumLoss::SumLoss(const ModelOptions& model, const LossInput& input)
     try {
       term.loss = std::visit(make, options.loss);
     } catch (const Error& error) {
-      throw error.with(fmt::format("model.terms: term {}: {}", terms_.size() + 1, error.message()));
+      throw error.with(fmt::format("{}: {}", text_of_term(terms_.size()), error.message()));
     }
     const std::span<const float> own_constants = term.loss->constants();
     constants_.insert(constants_.end(), own_constants.begin(), own_constants.end());
