@@ -234,10 +234,10 @@ ValueType<std::vector<Encoding>> encodings_type() {
 }  // namespace
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
-  static const std::vector<std::string> all{
-      "inputs", "targets", "axes",        "constants",   "encodings",          "history",     "ahead",
-      "every",  "slice",   "targets_are", "differences", "points_are_samples", "coordinates", "gaps",
-      "mask",   "missing"};
+  static const std::vector<std::string> all{"inputs",      "targets",     "axes",        "constants",
+                                            "encodings",   "history",     "ahead",       "every",
+                                            "slice",       "targets_are", "differences", "points_are_samples",
+                                            "coordinates", "gaps",        "mask",        "missing"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -321,9 +321,10 @@ void add_array_keys(Schema& schema) {
            "an array may have too.");
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
-  keys.only_with({"targets", "axes", "constants", "encodings", "history", "ahead", "every", "slice",
-                  "targets_are", "differences", "points_are_samples", "coordinates", "gaps", "mask", "missing"},
-                 with_given("data.arrays.inputs"));
+  const std::vector<std::string>& all = array_keys_of(ModelType::chain);
+  std::vector<std::string_view> others(all.begin(), all.end());
+  std::erase(others, "inputs");
+  keys.only_with(others, with_given("data.arrays.inputs"));
   keys.only_with({"history", "ahead", "every", "targets_are", "differences", "gaps"}, with_time());
   keys.only_with({"targets_are", "differences"}, with_given("data.arrays.targets"));
   keys.only_with({"differences"}, with("data.arrays.targets_are", {"state"}));

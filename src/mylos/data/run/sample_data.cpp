@@ -17,6 +17,7 @@
 #include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/sample_order.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"
 #include "mylos/model/chain/grid_layers.hpp"
 
@@ -32,39 +33,6 @@ bool ends_on_grid(const ModelOptions& model) {
     if (traits_of(layer->kind).needs_grid) return true;
   }
   return true;  // no layer changes the kind of data
-}
-
-bool files_are_samples(const ArrayOptions& arrays) {
-  if (arrays.inputs.empty() || arrays.points_are_samples) return false;
-  const std::vector<std::string> axes = arrays.axes_for(arrays.inputs.front());
-  return std::ranges::none_of(
-      axes, [](const std::string& axis) { return axis == time_axis || axis == sample_axis; });
-}
-
-/// Returns the order of a run's training samples. Blocks of a store's own size may be large: fewer make up a
-/// window then.
-SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
-  if (options.data.batch > samples && files_are_samples(options.data.arrays)) {
-    fail_input(
-        errors::too_little_data,
-        "data.batch = {} is more than the {} training samples: data.arrays.axes has neither \"time\" nor "
-        "\"sample\", so that each file is one sample; other names are axes of the grid",
-        options.data.batch, samples);
-  }
-  SamplerOptions order{.samples = samples,
-                       .batch = options.data.batch,
-                       .seed = options.run.seed,
-                       .shuffle = options.data.shuffle,
-                       .last_batch = options.data.last_batch,
-                       .block_samples = samples_per_block(store.shape().input_bytes())};
-  if (store.block_samples() == 0) return order;
-  constexpr std::int64_t min_window_blocks = 4;
-  constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
-  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().truth_bytes();
-  order.block_samples = store.block_samples();
-  order.window_blocks =
-      std::clamp(window_bytes / order.block_samples / sample_bytes, min_window_blocks, order.window_blocks);
-  return order;
 }
 
 std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, GroundTruth truth,
@@ -95,7 +63,7 @@ class SampleData final : public RunData {
         training_split_(stores_.rollouts
                             ? windows_of_all_steps(*stores_.rollouts, *stores_.arrays, splits_.train)
                             : splits_.train),
-        sampler_(sampling(training_, training_split_.count, options)) {
+        sampler_(order_of_samples(training_, training_split_.count, options)) {
     if (truth == GroundTruth::required)
       require_augmentable(augment_, training_.shape(), training_grid(), train_.path(), places_);
     if (stores_.test) {

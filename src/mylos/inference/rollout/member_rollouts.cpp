@@ -100,8 +100,7 @@ FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErr
                                     std::span<const float> reference) {
   const MeasureWeights weights = known_weights(truth_, reference);
   for (std::size_t channel = 0; channel < errors_.size(); ++channel) {
-    errors_[channel] =
-        channel_errors(predicted, truth_, {channel, errors_.size(), weights}, climatology_);
+    errors_[channel] = channel_errors(predicted, truth_, {channel, errors_.size(), weights}, climatology_);
     scores_[channel].*to = errors_[channel];
   }
   return field_errors(errors_);
