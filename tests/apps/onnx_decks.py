@@ -103,9 +103,11 @@ def write_data(path, shape, targets, loss, samples=24):
             file["targets"] = source.integers(0, 2, (samples, targets)).astype("f4")
         else:
             file["targets"] = (source.normal(size=(samples, targets)) * 4 + 3).astype("f4")
-            points = columns // shape[-1]
             if path.name.startswith("positive"):
-                file["target_names"] = [f"t{i}" for i in range(targets // points if len(shape) > 1 else targets)]
+                points = columns // shape[-1] if len(shape) > 1 else 1
+                file["target_names"] = [f"t{i}" for i in range(targets // points)]
+                if points > 1:  # names are those of channels
+                    file.attrs["shape"] = " ".join(map(str, shape))
     return inputs.astype("f4").reshape(samples, *shape)
 
 

@@ -104,9 +104,14 @@ def check_no_leap_years(command):
 
 
 def write_usual(path, numbers, seed=12):
-    usual = numpy.random.default_rng(seed).standard_normal((len(numbers), *GRID)).astype("f4")
+    """`numbers`: None is an axis without coordinates."""
+    usual = numpy.random.default_rng(seed).standard_normal((366 if numbers is None else len(numbers), *GRID)).astype("f4")
     with h5py.File(path, "w") as file:
-        file["u"], file["dayofyear"] = usual, numbers
+        file["u"] = usual
+        if numbers is None:
+            file.create_dataset("dayofyear", len(usual), "f4")
+        else:
+            file["dayofyear"] = numbers
         file["dayofyear"].make_scale("dayofyear")
         file["u"].dims[0].attach_scale(file["dayofyear"])
     return usual.astype("f8")
@@ -129,6 +134,11 @@ def check_refusals(command):
     words = ["rollout", "runs/daily", "test.h5", "--steps", 3, "--out", "no.h5", "--truth", "test.h5", "--climatology"]
     write_usual(command.folder / "usual.h5", numpy.arange(60, 367))
     command.must_refuse([*words, "usual.h5"], "data-mismatch", "usual.h5", "dayofyear", "52", ranks=2)
+    write_usual(command.folder / "usual.h5", None)
+    command.must_refuse([*words, "usual.h5"], "data-mismatch", "usual.h5", "dayofyear", "coordinates")
+    for name in ("usual-a.h5", "usual-b.h5"):
+        write_usual(command.folder / name, numpy.arange(1, 367))
+    command.must_refuse([*words, "usual-*.h5"], "data-mismatch", "usual-", "2 files")
     write(command.folder / "short.h5", datetime.date(2001, 6, 1), 40, 9)
     command.must("train", "daily.toml", "data.train=short.h5", "run.folder=runs/short")
     command.must_refuse(["rollout", "runs/short", *words[2:], "training-day"], "too-little-data", "short.h5", ranks=2)

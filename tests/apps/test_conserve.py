@@ -90,7 +90,7 @@ def check_ranks_and_restarts(command):
 def check_refused(command):
     write_deck(command, "kept")
     expect = lambda error_id, parts, *arguments: command.must_refuse(["train", "deck.toml", "run.folder=refused", *arguments], error_id, *parts)
-    expect("keys-conflict", ["layer 'conserve3'", "'data.arrays.targets_are'", "\"difference\""], "data.arrays.targets_are=difference")
+    expect("keys-conflict", ["layer 'conserve3'", "'data.arrays.targets_are'", "'data.arrays.differences'"], "data.arrays.targets_are=difference")
     expect("bad-layer", ["layer 'conserve3'", "2 channels", "has 6", "'from_channels'"], "data.arrays.history=3")
     with h5py.File(command.folder / "samples.h5", "w") as file:
         file["inputs"] = file["targets"] = numpy.zeros((12, 240), "f4")

@@ -119,12 +119,13 @@ def check_tokens(command, python, program):
 
 ARRAYS = deck_text(run=dict(name="arrays", steps=4), data=dict(train="flow.h5", batch=4, normalize="channel"),
                    data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], constants=["/mask"], axes="time y x", history=2,
-                                     targets_are="difference"),
-                   model=dict(type="unet", channels=[8, 8], fields=2, edges="periodic", loss="mse"), precision=dict(compute="fp32"))
+                                     differences=["/u"]),
+                   model=dict(type="unet", channels=[8, 8], fields=2, edges="periodic", loss="mse", nonnegative=["/v"]), precision=dict(compute="fp32"))
 
 
 def check_arrays(command, python):
-    """The grid and the names are those of the arrays; the outputs are differences, to which `predict` adds the newest level."""
+    """The grid and the names are those of the arrays; one output is a difference, to which `predict` adds the newest level, and the
+    other at least 0."""
     source = numpy.random.default_rng(1)
     u, v = source.normal(size=(2, 12, 8, 16)).astype("f4") * 3 + 7
     mask = source.uniform(size=(8, 16)).astype("f4")
@@ -144,7 +145,8 @@ def check_arrays(command, python):
     assert metadata["mylos.target_names"] == "u\nv", metadata
     with h5py.File(command.folder / "predicted.h5") as file:
         expected = numpy.stack([file["u"][()], file["v"][()]], -1)
-    added = {batch: outputs + inputs[..., 2:4] for batch, outputs in found.items() if batch.startswith("batch")}
+    added = {batch: outputs + inputs[..., 2:4] * [1, 0] for batch, outputs in found.items() if batch.startswith("batch")}
+    assert expected[..., 1].min() >= 0, expected[..., 1].min()
     require_close("arrays", added, expected, TOLERANCE)
 
 

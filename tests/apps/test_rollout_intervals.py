@@ -59,7 +59,9 @@ def set_up(command):
 
 
 def rollout(command, run, data, starts, *words, out="flow.h5", ranks=1):
-    command.must("rollout", run, data, "--steps", STEPS, "--start", f"0:{starts}", "--out", out, "--truth", data, *words, ranks=ranks)
+    """`starts`: the number of first levels with which rollouts begin, or a list of levels."""
+    levels = f"0:{starts}" if isinstance(starts, int) else ",".join(map(str, starts))
+    command.must("rollout", run, data, "--steps", STEPS, "--start", levels, "--out", out, "--truth", data, *words, ranks=ranks)
 
 
 def fields_of(command, suffix="", name="flow.h5"):
@@ -153,6 +155,21 @@ def check_bounds(command):
     assert numpy.allclose(numpy.transpose(drawn["interval_width"]), 2 * quantiles)
 
 
+def check_not_finite(command):
+    """A state that is inf or NaN lies in no interval."""
+    (command.folder / "huge.h5").write_bytes((command.folder / "fresh.h5").read_bytes())
+    with h5py.File(command.folder / "huge.h5", "a") as file:
+        file["sst"][6] = 3e38
+    errors = errors_of(command, "runs/sea", "fresh.h5", 1)[0]
+    holds = ~(errors > quantiles_of(command)[:, :, None, None]).any((2, 3))
+    for ranks in (1, 2):
+        rollout(command, "model.h5", "huge.h5", (0, 6), ranks=ranks)
+        with h5py.File(command.folder / "flow.errors.nc") as file:
+            assert "rmse" not in file and list(file["starts"]) == [2] * STEPS, sorted(file)
+            assert numpy.array_equal(file["interval_coverage"], holds / 2), (ranks, file["interval_coverage"][:], holds)
+            assert numpy.allclose(file["interval_width"], 2 * quantiles_of(command), rtol=1e-6)
+
+
 def check_other_networks(command):
     """Predictions of such a file have the interval of one step; files without one of rollouts, and means, have none."""
     command.must("predict", "model.h5", "fresh.h5", "predicted.h5")
@@ -217,4 +234,4 @@ def check_damage(command):
             command.must(*arguments)
 
 
-run_cases(set_up, check_quantiles, check_points, check_bounds, check_other_networks, check_ranks, check_refusals, check_damage)
+run_cases(set_up, check_quantiles, check_points, check_bounds, check_not_finite, check_other_networks, check_ranks, check_refusals, check_damage)

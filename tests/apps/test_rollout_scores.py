@@ -8,7 +8,7 @@ import re
 import h5py
 import numpy
 
-from rollout_fields import HIGH, LEVELS, WIDE, fields_deck, fields_of, write_fields
+from rollout_fields import HIGH, LEVELS, WIDE, fields_deck, fields_of, spectrum, write_fields
 from support.cases import run_cases
 
 STEPS, STARTS = 4, (0, 2, 5, 8)  # the truth of the last start ends after 3 of the steps
@@ -142,6 +142,26 @@ def check_variables(command):
     assert (command.folder / "flow.errors.csv").read_bytes() == before
 
 
+def check_spectra(command):
+    """Of each variable; the truth of the last step is not known for every start."""
+    found = rollout(command, ["run1"])
+    states = states_of(command.folder / "flow.h5", 1)[:, 0].astype("f8")
+    truth = fields_of(command.folder / "fields.h5")[:, :, ::2].astype("f8")
+    assert list(found["wavenumber"]) == list(range(found["spectrum"].shape[2])) and found["spectrum"].shape[:2] == (STEPS, 3)
+    for step in range(1, STEPS + 1):
+        for variable in range(3):
+            for name, part in (("spectrum", lambda i: states[i, step]), ("truth_spectrum", lambda i: truth[STARTS[i] + step]),
+                               ("error_spectrum", lambda i: states[i, step] - truth[STARTS[i] + step])):
+                row = found[name][step - 1, variable]
+                if name != "spectrum" and step == STEPS:
+                    assert numpy.isnan(row).all()
+                    continue
+                expected = numpy.mean([spectrum(part(i)[..., variable:variable + 1]) for i in range(len(STARTS))], axis=0)
+                assert numpy.abs(row - expected).max() <= 1e-6 * expected.max(), (name, step, variable)
+    with h5py.File(command.folder / "flow.errors.nc") as file:
+        assert [scale[0].name for scale in file["error_spectrum"].dims] == ["/lead_time", "/variable", "/wavenumber"]
+
+
 def check_climatology(command):
     """Given without an axis time, or as the mean of files."""
     truth = fields_of(command.folder / "fields.h5")[:, :, ::2]
@@ -271,4 +291,4 @@ def check_refusals(command):
     assert not list(command.folder.glob("no.*"))
 
 
-run_cases(set_up, check_variables, check_climatology, check_ensembles, check_dropout, check_ranks, check_evaluations, check_refusals)
+run_cases(set_up, check_variables, check_spectra, check_climatology, check_ensembles, check_dropout, check_ranks, check_evaluations, check_refusals)

@@ -53,6 +53,7 @@ std::vector<std::string> overrides_for(const Key& key) {
       {"model.hidden=[8]", "model.norm=layernorm"},
       {"model.loss=huber"},
       {"model.loss=quantile"},
+      {"model.loss=mse", "model.nonnegative=['rain']"},
       {"data.augment.crop=1"},
       {"data.augment.crop=1", "model.loss=mse"},
       {half},

@@ -190,6 +190,11 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
   const DataPart part = part_of(split);
   require_part(data, part);
   require_held_out(open->opened, arguments, part, ranks);
+  std::optional<StoredTrajectories> trajectories;
+  run_on_all(ranks, [&] {
+    if (arguments.rollout > 0)
+      trajectories.emplace(open_calibration_rollouts(*open, arguments.rollout, arguments.coverage));
+  });
   const auto pass = open->pass_over(part);
   ConformalScores scores = scores_of(*open, *pass);
   const std::string outside = describe_outside(ranks, open->opened, *pass, part);
@@ -215,8 +220,8 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
   ModelFileOptions options{.weights = arguments.run.average ? StoredWeights::average : StoredWeights::current,
                            .calibrations = {calibration}};
   std::optional<CalibratedRollouts> rollouts;
-  if (arguments.rollout > 0) {
-    rollouts = calibrate_rollouts(*open, arguments.rollout, arguments.coverage);
+  if (trajectories) {
+    rollouts = calibrate_rollouts(*open, *trajectories, arguments.rollout, arguments.coverage);
     rollouts->calibration.split = calibration.split;
     options.calibrations.push_back(rollouts->calibration);
   }

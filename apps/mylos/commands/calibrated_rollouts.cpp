@@ -17,8 +17,15 @@
 namespace mylos::app {
 namespace {
 
-/// Opens the rollouts and the levels that they are compared with.
-StoredTrajectories rollouts_in(const OpenModel& open, std::int64_t steps, double coverage) {
+std::int64_t count_trajectories(const StoredTrajectories& of) {
+  std::set<std::int64_t> all;
+  for (std::int64_t member = 0; member < of.members(); ++member) all.insert(of.member(member).trajectory);
+  return std::ssize(all);
+}
+
+}  // namespace
+
+StoredTrajectories open_calibration_rollouts(const OpenModel& open, std::int64_t steps, double coverage) {
   const ArrayOptions& arrays = open.network().options.data.arrays;
   const std::vector<std::string>& files = open.opened.data->arrays(DataPart::train)->files();
   const auto starts = std::make_shared<const StoredLevels>(files, arrays, LevelsOf::inputs);
@@ -36,33 +43,25 @@ StoredTrajectories rollouts_in(const OpenModel& open, std::int64_t steps, double
   return {arrays, starts, truth, std::move(members), open.network().samples.level_step};
 }
 
-std::int64_t count_trajectories(const StoredTrajectories& of) {
-  std::set<std::int64_t> all;
-  for (std::int64_t member = 0; member < of.members(); ++member) all.insert(of.member(member).trajectory);
-  return std::ssize(all);
-}
-
-}  // namespace
-
-CalibratedRollouts calibrate_rollouts(const OpenModel& open, std::int64_t steps, double coverage) {
+CalibratedRollouts calibrate_rollouts(const OpenModel& open, const StoredTrajectories& trajectories,
+                                      std::int64_t steps, double coverage) {
   const StoredNetwork& network = open.network();
   RankGroup& ranks = open.communicator->ranks();
-  std::optional<StoredTrajectories> trajectories;
   std::optional<ConformalScores> scores;
   std::optional<RowInference> rows;
   RolloutRequest request{.steps = steps, .take = {}, .take_scores = {}};
   run_on_all(ranks, [&] {
-    trajectories.emplace(rollouts_in(open, steps, coverage));
-    const LevelLayout& layout = trajectories->layout();
+    const LevelLayout& layout = trajectories.layout();
     const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
-    const std::int64_t members = trajectories->members();
+    const std::int64_t members = trajectories.members();
     request.members_at_once = std::clamp<std::int64_t>(open.model->samples() / rows_of_member, 1, members);
     if (const auto weights = target_shape(network.chain).weights)
       request.weights = MeasureWeights(weights->values, weights->channels);
     const std::int64_t share = mylos::share_of(members, ranks.rank(), ranks.size()).count;
     const std::int64_t columns = steps * layout.outputs();
-    require_memory(network.path, rollout_bytes(layout, request, members, ranks.size()) +
-                                     ConformalScores::memory_bytes(columns, share));
+    require_host_memory(fmt::format("{}: rollouts of {} steps", network.path, steps),
+                        rollout_bytes(layout, request, members, ranks.size()) +
+                            ConformalScores::memory_bytes(columns, share));
     scores.emplace(ConformalScore::absolute, columns, share);
     const ArrayOptions& arrays = network.options.data.arrays;
     rows.emplace(open.context(), network.training.normalizer, arrays.any_may_be_missing(arrays.inputs));
@@ -72,20 +71,20 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, std::int64_t steps,
     for (const VariableScores& variable : found) scores->add(column++, variable.network.max_absolute);
   };
   RowInference* const networks[] = {&*rows};
-  static_cast<void>(roll_out(networks, ranks, *trajectories, request));
+  static_cast<void>(roll_out(networks, ranks, trajectories, request));
   if (const std::int64_t count = scores->not_finite(ranks); count > 0) {
     fail_run(errors::not_finite,
              "{}: {} errors of {} rollouts are inf or NaN, and so have no intervals: calibrate fewer steps "
              "than {}",
-             open.opened.data->path(), count, trajectories->members(), steps);
+             open.opened.data->path(), count, trajectories.members(), steps);
   }
   return {.calibration = {.coverage = coverage,
-                          .samples = trajectories->members(),
+                          .samples = trajectories.members(),
                           .split = {},
                           .score = ConformalScore::absolute,
                           .quantiles = scores->quantiles(ranks, coverage),
                           .lead_times = steps},
-          .trajectories = count_trajectories(*trajectories)};
+          .trajectories = count_trajectories(trajectories)};
 }
 
 }  // namespace mylos::app

@@ -154,8 +154,20 @@ void read_days(const StoredLevels& levels, const std::vector<int>& days, const L
 /// Returns the numbers of the days in the file's axis "dayofyear"; nothing if the levels have another axis.
 std::optional<std::vector<double>> days_of_file(const StoredLevels& levels, const std::string& target) {
   for (const AxisCoordinates& axis : levels.store().coordinates(0, target).axes) {
-    if (axis.axis == time_axis && axis.scale.substr(axis.scale.rfind('/') + 1) == day_of_year_axis)
-      return axis.values;
+    if (axis.axis != time_axis || axis.dimension.substr(axis.dimension.rfind('/') + 1) != day_of_year_axis)
+      continue;
+    if (axis.values.empty()) {
+      fail_input(errors::data_mismatch,
+                 "{}: its axis {} has no coordinates; expected the numbers of its days, from 1",
+                 levels.store().path(), day_of_year_axis);
+    }
+    if (levels.trajectories() != 1) {
+      fail_input(errors::data_mismatch,
+                 "{}: its days lie in {} files or samples; a climatology by {} is one file without the axis "
+                 "\"sample\"",
+                 levels.store().path(), levels.trajectories(), day_of_year_axis);
+    }
+    return axis.values;
   }
   return std::nullopt;
 }
@@ -167,7 +179,7 @@ void read_numbered_days(const StoredLevels& levels, const std::vector<double>& n
   for (std::size_t i = 0; i < days.size(); ++i) {
     auto found = std::ranges::find(numbers, days[i]);
     if (found == numbers.end() && days[i] == 366) found = std::ranges::find(numbers, 365);
-    if (found == numbers.end() || levels.trajectories() != 1) {
+    if (found == numbers.end()) {
       fail_input(errors::data_mismatch, "{}: its axis {} has no day {}, on which the rollout is compared",
                  levels.store().path(), day_of_year_axis, days[i]);
     }
@@ -197,9 +209,11 @@ class Reader {
                         trajectory_options(network));
     require_same_masks(network.samples.masks, fmt::format("the training data of {}", network.path),
                        levels_->store().masks(), levels_->store().path());
-    require_same_calendar(data.truth->store().level_step(), arguments.truth, levels_->store().level_step(),
-                          levels_->store().path());
-    if (by_day) kind_ = Kind::training_days;
+    if (by_day) {
+      kind_ = Kind::training_days;
+      require_same_calendar(data.truth->store().level_step(), arguments.truth, levels_->store().level_step(),
+                            levels_->store().path());
+    }
     if (is_of_training) return;
     const auto numbers = days_of_file(*levels_, network.options.data.arrays.targets.front());
     if (!numbers) return;
@@ -250,7 +264,8 @@ std::vector<int> days_of_truth(const RolloutData& data, const RolloutArguments& 
 }  // namespace
 
 RolloutClimatology::RolloutClimatology(RankGroup& ranks, const StoredNetwork& network,
-                                       const RolloutData& data, const RolloutArguments& arguments)
+                                       const RolloutData& data, const RolloutArguments& arguments,
+                                       std::size_t rollouts)
     : steps_(arguments.steps), values_(static_cast<std::size_t>(data.trajectories->layout().state_values())) {
   std::optional<Reader> reader;
   auto kind = Kind::mean;
@@ -272,8 +287,9 @@ RolloutClimatology::RolloutClimatology(RankGroup& ranks, const StoredNetwork& ne
         sums += days_around(data.truth->times(data.trajectories->member(0).trajectory).calendar, days).size();
     }
     const std::size_t fields = std::max<std::size_t>(1, days.size());
-    require_memory(arguments.climatology,
-                   ((fields + 1) * sizeof(float) + (sums + 1) * FieldSum::bytes_of_value) * values_);
+    require_host_memory(
+        fmt::format("--climatology {} and the rollouts", arguments.climatology),
+        rollouts + ((fields + 1) * sizeof(float) + (sums + 1) * FieldSum::bytes_of_value) * values_);
     fields_.resize(fields * values_);
   });
   run_on_all(ranks, [&] {

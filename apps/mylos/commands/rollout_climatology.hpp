@@ -16,9 +16,10 @@ class RolloutClimatology {
  public:
   /// All ranks. Reads what --climatology names, which is not empty. Rank 0 reads the files. Throws Error
   /// (bad_input) on all ranks: where they lie on another grid than the starts or are of another calendar than
-  /// the truth, a day has no field, times are not known that are needed, or memory is too small.
+  /// the truth by which days are found, a day has no field, times are not known that are needed, or memory is
+  /// too small. `rollouts`: the bytes that those will take beside it.
   RolloutClimatology(RankGroup& ranks, const StoredNetwork& network, const RolloutData& data,
-                     const RolloutArguments& arguments);
+                     const RolloutArguments& arguments, std::size_t rollouts);
 
   /// Returns the field [points, outputs] at the time of the truth after a step; empty where there is none.
   [[nodiscard]] std::span<const float> at(std::int64_t member, std::int64_t step) const;

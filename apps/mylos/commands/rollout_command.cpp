@@ -120,6 +120,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
                          .drops = arguments.dropout_masks > 0};
   // Rank 0 writes while others read: an HDF5 library for MPI may make MPI calls, so not by run_on_first.
   std::optional<RolloutLevels> levels;
+  std::size_t bytes = 0;  // of the rollouts
   run_on_all(ranks, [&] {
     data = open_data(network, std::move(networks.starts), arguments);
     const LevelLayout& layout = data.trajectories->layout();
@@ -132,8 +133,8 @@ ExitCode rollout_command(const RolloutArguments& given) {
     if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
     request.intervals = intervals_of(network, layout, request);
-    require_memory(arguments.start,
-                   rollout_bytes(layout, request, data.trajectories->members(), ranks.size()));
+    bytes = rollout_bytes(layout, request, data.trajectories->members(), ranks.size());
+    require_host_memory(fmt::format("{}: its rollouts", arguments.start), bytes);
     if (arguments.perturb > 0) {
       request.noise = &noise.emplace(
           arguments.perturb, network.training.normalizer.inputs,
@@ -144,7 +145,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
   });
   std::optional<RolloutClimatology> climatology;
   if (!arguments.climatology.empty()) {
-    climatology.emplace(ranks, network, data, arguments);
+    climatology.emplace(ranks, network, data, arguments, bytes);
     request.climatology = [&](std::int64_t member, std::int64_t step) {
       return climatology->at(member, step);
     };
@@ -164,7 +165,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
   run_on_all(ranks, [&] {
     if (!is_first || !has_truth) return;
     axes = score_axes(network.options.data.arrays, data.truth->store(), arguments.steps);
-    write_score_file(paths.scores, result.scores, axes, network.path);
+    write_score_file(paths.scores, result.scores, axes, result.spectrum, network.path);
   });
   run_on_first(ranks, [&] {
     levels->file().publish();

@@ -41,7 +41,7 @@ std::vector<MaskSummary> masks_of(const ArrayStore& store, const ArrayOptions& o
 ArrayOptions trajectory_options(const StoredNetwork& network) {
   ArrayOptions options = network.options.data.arrays;
   options.slice = slices_of_trajectories(options.slice);
-  options.compare_times_if(network.samples.level_step.is_known());
+  options.compare_times_if(network.samples.level_step.is_stated());
   return options;
 }
 
@@ -118,7 +118,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   for (const RolloutMember& member : members) {
     data.starts->require_no_gap(member,
                                 layout.history + (layout.has_forcings() ? predicted - layout.ahead : 0));
-    if (data.truth != nullptr) data.truth->require_no_gap(member, layout.history + predicted);
+    if (data.truth != nullptr && member.trajectory < data.truth->trajectories())
+      data.truth->require_no_gap(member, layout.history + predicted);
   }
   data.trajectories.emplace(options, data.starts, data.truth, std::move(members), network.samples.level_step);
   if (data.truth != nullptr && !data.trajectories->has_truth(0, 1)) {

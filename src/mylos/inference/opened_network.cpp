@@ -114,6 +114,14 @@ void require_memory(const std::string& path, std::size_t network, std::size_t ca
                   cache == 0 ? "" : fmt::format(", the keys and values {}", text(cache)), text(available)));
 }
 
+void require_host_memory(const std::string& what, std::size_t bytes) {
+  const std::int64_t available = available_host_memory();
+  if (static_cast<std::int64_t>(bytes) <= available) return;
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
+              fmt::format("{} take {} of memory, but {} are available", what,
+                          format_bytes(static_cast<std::int64_t>(bytes)), format_bytes(available)));
+}
+
 std::unique_ptr<EvaluationPass> OpenedNetwork::pass_over(DataPart part, const InferenceModel& model,
                                                          const RankGroup& ranks) const {
   return data->pass_over(part, network.training.normalizer, options_of(model, ranks));
@@ -145,7 +153,7 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
   data.choose(options.data);
   options.data.normalize = Normalize::none;                     // the file's is used
   if (options.data.arrays.given()) options.data.shape.clear();  // arrays have their own, maybe another
-  options.data.arrays.compare_times_if(network.samples.level_step.is_known());
+  options.data.arrays.compare_times_if(network.samples.level_step.is_stated());
   options.data.augment = {};             // of training alone
   options.rollout = {};                  // likewise
   options.checkpoint.keep_best.clear();  // likewise

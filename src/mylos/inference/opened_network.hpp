@@ -55,6 +55,9 @@ struct NetworkData {
 /// keys and values, which the network does not count.
 void require_memory(const std::string& path, std::size_t network, std::size_t cache = 0);
 
+/// Throws Error (does_not_fit), beginning with `what`, if a rank has less host memory free.
+void require_host_memory(const std::string& what, std::size_t bytes);
+
 /// Chooses all of `file`, whatever the deck says of parts and orders.
 void choose_whole_file(DataOptions& data, const DataFiles& files);
 

@@ -56,12 +56,12 @@ void read_scale(const hdf5::File& file, const std::string& scale, const SlicedAx
 /// Returns an axis with the coordinates that the scale states; with none where it is missing, empty or
 /// unreadable: a NetCDF dimension without coordinates holds nothing.
 AxisCoordinates axis_of(const hdf5::File& file, const std::string& scale, const SlicedAxis& of) {
-  AxisCoordinates axis{.axis = of.name, .extent = of.count};
+  AxisCoordinates axis{.axis = of.name, .extent = of.count, .dimension = scale};
   try {
     if (!scale.empty()) read_scale(file, scale, of, axis);
   } catch (const Error& error) {
     if (error.id() == errors::cannot_read) throw;
-    axis = {.axis = of.name, .extent = of.count};
+    axis = {.axis = of.name, .extent = of.count, .dimension = scale};
   }
   return axis;
 }
@@ -93,13 +93,13 @@ LevelTimes level_times(const AxisCoordinates& time, bool is_needed, const std::s
                path, printable(time.scale), printable(name));
   }
   const CfTime meaning = *CfTime::of(units, *calendar);
-  LevelTimes times{.calendar = *calendar};
+  std::vector<Instant> instants;
   for (const double value : time.values) {
     const std::optional<Instant> instant = meaning.instant(value);
     if (!instant) return {};
-    times.instants.push_back(*instant);
+    instants.push_back(*instant);
   }
-  return times;
+  return {*calendar, std::move(instants)};
 }
 
 AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array) {

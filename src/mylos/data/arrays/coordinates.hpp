@@ -18,6 +18,7 @@ struct AxisCoordinates {
   std::string axis;                 // as the deck names it: "time", "y"
   std::int64_t extent = 0;          // after slicing
   std::string scale = {};           // path of its coordinates in the file; empty if it states none
+  std::string dimension = {};       // path of the dimension scale, which need not have coordinates
   std::vector<double> values = {};  // [extent], or empty
   std::vector<hdf5::Attribute> attributes = {};  // of the coordinates: units, calendar, ...
 };

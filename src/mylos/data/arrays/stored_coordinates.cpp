@@ -94,7 +94,7 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
   LevelStep own = usual.value_or(LevelStep{});
   own.calendar = comparable_calendar(times.back());
   require_same_step(level_step, step_from, own, path);
-  if (step_from.empty() && (own.is_known() || !own.calendar.empty())) step_from = path;
+  if (step_from.empty() && own.is_stated()) step_from = path;
   if (level_step.calendar.empty()) level_step.calendar = own.calendar;
   if (!level_step.is_known()) std::tie(level_step.length, level_step.unit) = std::tie(own.length, own.unit);
   return runs;

@@ -8,12 +8,17 @@
 #include <cmath>
 #include <utility>
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
+
 namespace mylos {
 namespace {
 
 constexpr std::array days_before_month = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
 constexpr int february = 2;
 constexpr double longest_ms = 1e6 * 366 * static_cast<double>(day_ms);
+constexpr Instant shortest_month = 28 * day_ms;
+constexpr double mean_month_ms = 365.2425 / 12 * static_cast<double>(day_ms);
 
 struct CivilDate {
   std::int64_t year;
@@ -88,6 +93,27 @@ std::optional<std::int64_t> checked_day(Calendar calendar, const CivilDate& date
   const int days = days_before(rules, leap, date.month + 1) - days_before(rules, leap, date.month);
   if (date.day > days) return std::nullopt;
   return day_number(rules, date) + (is_early ? julian_shift() : 0);
+}
+
+/// Returns the same day and time some months later; the last day of a shorter month.
+Instant months_later(Calendar calendar, Instant instant, std::int64_t months) {
+  const CfDate date = date_of(calendar, instant);
+  const std::int64_t month = date.year * 12 + date.month - 1 + months;
+  CivilDate later{floor_divide(month, 12), static_cast<int>(month - floor_divide(month, 12) * 12) + 1,
+                  date.day};
+  const Instant of_day = instant - floor_divide(instant, day_ms) * day_ms;
+  std::optional<std::int64_t> day;
+  while (!(day = checked_day(calendar, later)) && later.day > 1) --later.day;
+  if (!day) return instant + std::llround(static_cast<double>(months) * mean_month_ms);  // there is no year 0
+  return *day * day_ms + of_day;
+}
+
+/// Returns whether two instants are of the same day of two months, or of their last days.
+bool are_months_apart(Calendar calendar, const std::vector<Instant>& instants) {
+  const CfDate first = date_of(calendar, instants[0]);
+  const CfDate second = date_of(calendar, instants[1]);
+  const auto is_last = [&](Instant instant) { return date_of(calendar, instant + day_ms).day == 1; };
+  return first.day == second.day || (is_last(instants[0]) && is_last(instants[1]));
 }
 
 /// Reads numbers and separators from the beginning of a text.
@@ -209,7 +235,8 @@ CfDate date_of(Calendar calendar, Instant instant) {
   const bool is_early = calendar == Calendar::standard && all_days < first_gregorian_day();
   const Calendar rules = is_early ? Calendar::julian : calendar;
   const std::int64_t days = all_days - (is_early ? julian_shift() : 0);
-  std::int64_t year = floor_divide(days, 366);
+  constexpr std::int64_t cycle = 400;  // years, of the leap years of every calendar
+  std::int64_t year = floor_divide(days * cycle, days_before_year(rules, cycle));
   while (days_before_year(rules, year + 1) <= days) ++year;
   while (days_before_year(rules, year) > days) --year;
   CfDate date{.year = year, .is_leap_year = is_leap(rules, year)};
@@ -258,12 +285,43 @@ std::optional<Instant> CfTime::instant(double value) const {
   return reference_ + std::llround(since_reference);
 }
 
+LevelTimes::LevelTimes(Calendar by, std::vector<Instant> of_levels)
+    : calendar(by), instants(std::move(of_levels)) {
+  std::vector<Instant> steps;
+  for (std::size_t i = 1; i < instants.size(); ++i) steps.push_back(instants[i] - instants[i - 1]);
+  if (steps.empty()) return;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::ranges::nth_element(steps, middle);
+  step_ = *middle;
+  if (step_ <= 0) return;
+  const Instant usual = step_;
+  std::erase_if(steps, [&](Instant step) { return 2 * step < usual || 2 * step > 3 * usual; });
+  const auto [shortest, longest] = std::ranges::minmax(steps);
+  const bool vary = steps.size() == 1 ? are_months_apart(calendar, instants) : shortest != longest;
+  if (usual >= shortest_month && vary) {
+    months_ = static_cast<int>(std::lround(static_cast<double>(usual) / mean_month_ms));
+    return;
+  }
+  double sum = 0;
+  for (const Instant step : steps) sum += static_cast<double>(step);
+  step_ = std::llround(sum / static_cast<double>(steps.size()));
+}
+
 Instant LevelTimes::at(std::int64_t level, double step_ms) const {
   const auto count = static_cast<std::int64_t>(instants.size());
   if (level < count) return instants[static_cast<std::size_t>(level)];
-  const std::int64_t step =
-      count > 1 ? instants.back() - instants[instants.size() - 2] : std::llround(step_ms);
-  return instants.back() + (level - count + 1) * step;
+  const std::int64_t beyond = level - count + 1;
+  const double step = months_ != 0 ? months_ * mean_month_ms
+                      : count > 1  ? static_cast<double>(step_)
+                                   : step_ms;
+  if (!(step > 0) || step * static_cast<double>(beyond) > longest_ms) {
+    fail_input(errors::data_mismatch,
+               "level {} (counted from 0) has no time: the file states those of {} levels, which are usually "
+               "{:.6g} days apart; expected times that increase, and less than a million years",
+               level, count, step / static_cast<double>(day_ms));
+  }
+  if (months_ != 0) return months_later(calendar, instants.back(), beyond * months_);
+  return instants.back() + beyond * std::llround(step);
 }
 
 std::string comparable_calendar(const LevelTimes& times) {

@@ -70,13 +70,23 @@ class CfTime {
 
 /// The instants of the levels of a file, as they are used; empty: the file states no times of this kind.
 struct LevelTimes {
+  LevelTimes() = default;
+  LevelTimes(Calendar by, std::vector<Instant> of_levels);
+
   Calendar calendar = Calendar::standard;
   std::vector<Instant> instants = {};
 
   [[nodiscard]] bool are_known() const { return !instants.empty(); }
-  /// Returns the instant of a level. Levels beyond the last one are as far apart as the last two; `step_ms`,
-  /// if there is only one.
+  /// Returns whether those of one level or more are known, and usually increase.
+  [[nodiscard]] bool increase() const { return instants.size() == 1 || step_ > 0; }
+  /// Returns the instant of a level. Levels beyond the last one follow at the usual distance: months, whose
+  /// days differ, of the calendar, or the mean without gaps; `step_ms`, if there is one level alone. Throws
+  /// Error (data_mismatch) if the times do not increase, or the level is a million years away.
   [[nodiscard]] Instant at(std::int64_t level, double step_ms) const;
+
+ private:
+  Instant step_ = 0;  // 0: one level alone
+  int months_ = 0;    // instead, if not 0
 };
 
 /// Returns the name by which calendars are compared: "gregorian" of times by which standard and

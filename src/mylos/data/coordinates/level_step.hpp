@@ -14,6 +14,7 @@ struct LevelStep {
   /// That of comparable_calendar(); empty: not stated.
   std::string calendar = {};
   [[nodiscard]] bool is_known() const { return length > 0; }
+  [[nodiscard]] bool is_stated() const { return is_known() || !calendar.empty(); }
   bool operator==(const LevelStep&) const = default;
 };
 

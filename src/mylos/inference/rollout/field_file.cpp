@@ -42,23 +42,45 @@ DType type_of_coordinates(hdf5::NumberType type, std::span<const double> values)
   return is_integer && whole ? DType::int64 : DType::fp64;
 }
 
-/// Returns the distance of coordinates beyond the last one: that of the last two, or of a time axis with one
-/// level the step in its units; 0 if it is not known.
-double distance_beyond(const AxisCoordinates& axis, const LevelStep& step) {
-  if (axis.values.size() > 1) return axis.values.back() - axis.values[axis.values.size() - 2];
-  if (axis.axis != time_axis) return 1;
-  const std::string units = units_of(axis);
-  const std::string unit = units.substr(0, units.find(" since "));
-  if (unit == step.unit) return step.length;
-  const double own_ms = milliseconds_of_unit(unit);
-  return own_ms == 0 ? 0 : step.length * milliseconds_of_unit(step.unit) / own_ms;
-}
-
 /// Returns the coordinate at an index that may lie beyond the last one.
 double coordinate_at(const std::vector<double>& values, std::int64_t index, double distance) {
   const auto count = static_cast<std::int64_t>(values.size());
   if (index < count) return values[static_cast<std::size_t>(index)];
   return values.back() + static_cast<double>(index - count + 1) * distance;
+}
+
+/// Returns how far apart the levels of a file are in the units of its axis of time, which is not of CF times:
+/// as usual there, or in the training; 0 if it is not known.
+double distance_of_levels(const AxisCoordinates& axis, const LevelStep& usual, const LevelStep& trained) {
+  if (usual.is_known()) return usual.length;
+  if (axis.values.size() > 1) return axis.values.back() - axis.values[axis.values.size() - 2];
+  const std::string unit = units_of(axis);
+  if (unit == trained.unit) return trained.length;
+  const double own_ms = milliseconds_of_unit(unit);
+  return own_ms == 0 ? 0 : trained.length * milliseconds_of_unit(trained.unit) / own_ms;
+}
+
+/// Returns the times of levels, in the units of the axis; nothing if one beyond the last level is not known.
+std::optional<std::vector<double>> times_of(const AxisCoordinates& axis, const ArrayStore& of,
+                                            const FieldFileShape& shape) {
+  const LevelTimes& times = of.times(0);
+  const std::string units = units_of(axis);
+  const double unit_ms = milliseconds_of_unit(units.substr(0, units.find(" since ")));
+  const double step_ms = shape.level_step.length * milliseconds_of_unit(shape.level_step.unit);
+  const double distance = times.are_known() ? 0 : distance_of_levels(axis, of.level_step(), shape.level_step);
+  const auto count = std::ssize(axis.values);
+  std::vector<double> found;
+  for (const std::int64_t level : shape.levels) {
+    if (level < count || distance != 0) {
+      found.push_back(coordinate_at(axis.values, level, distance));
+    } else if (times.increase() && (count > 1 || step_ms > 0)) {
+      const Instant later = times.at(level, step_ms) - times.instants.back();
+      found.push_back(axis.values.back() + static_cast<double>(later) / unit_ms);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -217,14 +239,13 @@ struct FieldFile::State {
     if (axis.axis == mylos::time_axis && !shape_.is_one_start) return "";
     if (file_->exists(axis.scale)) return axis.scale;
     std::vector<double> values = axis.values;
-    if (axis.axis == mylos::time_axis || axis.axis == sample_axis) {
-      const double distance = distance_beyond(axis, shape_.level_step);
-      const bool is_beyond = axis.axis == mylos::time_axis && !shape_.levels.empty() &&
-                             std::ranges::max(shape_.levels) >= std::ssize(values);
-      if (is_beyond && distance == 0) return "";
+    if (axis.axis == mylos::time_axis) {
+      auto times = times_of(axis, like_, shape_);
+      if (!times) return "";
+      values = std::move(*times);
+    } else if (axis.axis == sample_axis) {
       values.clear();
-      for (const std::int64_t index : axis.axis == sample_axis ? shape_.members : shape_.levels)
-        values.push_back(coordinate_at(axis.values, index, distance));
+      for (const std::int64_t index : shape_.members) values.push_back(coordinate_at(axis.values, index, 1));
     }
     const hdf5::NumberType type = hdf5::Array(source_, axis.scale).facts().type;
     const auto count = static_cast<std::int64_t>(values.size());

@@ -109,9 +109,11 @@ FieldErrors MemberRollouts::measure(std::span<const float> predicted, ChannelErr
 void MemberRollouts::measure_intervals(std::int64_t step) {
   const ConformalCalibration intervals = request_.intervals->at_lead_time(step);
   for (std::size_t channel = 0; channel < scores_.size(); ++channel) {
+    scores_[channel].interval = {};
+    if (scores_[channel].starts == 0) continue;
     const double half = intervals.half_width(channel, 0);
-    const double error = scores_[channel].network.max_absolute;
-    if (!std::isnan(error)) scores_[channel].interval = {error <= half ? 1.0 : 0.0, 2 * half};
+    const double error = scores_[channel].network.max_absolute;  // NaN of a state that is not finite
+    scores_[channel].interval = {error <= half ? 1.0 : 0.0, 2 * half};
   }
 }
 
@@ -130,7 +132,6 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   found.persistence = measure(start, &VariableScores::persistence, start);
   found.truth_energy = known_energy(truth_);
   if (!request_.has_scores) return found;
-  if (request_.intervals != nullptr) measure_intervals(step);
   if (!climatology_.empty())
     static_cast<void>(measure(climatology_, &VariableScores::climatology, climatology_));
   const MeasureWeights weights = known_weights(truth_);
@@ -141,6 +142,7 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
     scores_[channel].starts = has_any ? 1 : 0;
     if (forecasts_ > 1) scores_[channel].ensemble = ensemble_scores(states(member), truth_, points);
   }
+  if (request_.intervals != nullptr) measure_intervals(step);
   return found;
 }
 

@@ -26,7 +26,7 @@ class SpectrumSums {
     spectrum_.emplace(extents_of(layout));
     has_missing_ = layout.has_missing;
     channels_ = layout.outputs();
-    width_ = static_cast<std::size_t>(spectrum_->wavenumbers());
+    width_ = static_cast<std::size_t>(channels_ * spectrum_->wavenumbers());
     sums_.resize(static_cast<std::size_t>(request.steps + 1) * parts * width_);
     with_state_.resize(static_cast<std::size_t>(request.steps + 1));
     with_truth_ = with_state_;
@@ -71,6 +71,7 @@ class SpectrumSums {
       return values;
     };
     for (std::size_t step = 0; step < result.size(); ++step) {
+      result[step].channels = channels_;
       if (with_state_[step] == members) result[step].network = mean(step, 0);
       if (with_truth_[step] != members) continue;
       result[step].truth = mean(step, 1);
@@ -87,7 +88,7 @@ class SpectrumSums {
   std::optional<FieldSpectrum> spectrum_;
   bool has_missing_ = false;
   std::int64_t channels_ = 0;
-  std::size_t width_ = 0;
+  std::size_t width_ = 0;  // numbers of a part: channels, wavenumbers
   std::vector<double> sums_;
   std::vector<std::int64_t> with_state_, with_truth_;  // of each step: members whose fields are complete
   std::vector<float> error_;
@@ -191,7 +192,7 @@ std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& reque
     const std::vector<std::int64_t> extents = extents_of(layout);
     spectra = FieldSpectrum::memory_bytes(extents) + values * sizeof(float) +
               3 * steps * SpectrumSums::parts * sizeof(double) *
-                  static_cast<std::size_t>(FieldSpectrum::wavenumbers_of(extents));
+                  static_cast<std::size_t>(layout.outputs() * FieldSpectrum::wavenumbers_of(extents));
   }
   const std::size_t scores =
       request.has_scores

@@ -17,6 +17,7 @@
 #include "mylos/inference/rollout/spectrum.hpp"
 #include "mylos/inference/rollout/start_noise.hpp"
 #include "mylos/inference/rollout/trajectories.hpp"
+#include "mylos/inference/scores/step_spectrum.hpp"
 #include "mylos/inference/scores/variable_scores.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 
@@ -29,13 +30,6 @@ struct MemberStep {
   double energy = 0;        // of the state; not finite if the state is not
   double energy_drift = 0;  // energy / that of the beginning - 1
   double truth_energy = 0;
-};
-
-/// Energies by wavenumber after one step, means over the members.
-struct StepSpectrum {
-  std::vector<double> network;  // empty if a member begins with missing numbers
-  std::vector<double> truth;    // empty if it is not known for every member
-  std::vector<double> error;    // of network - truth; likewise
 };
 
 struct RolloutResult {

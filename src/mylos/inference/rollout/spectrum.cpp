@@ -48,7 +48,9 @@ void FieldSpectrum::add(std::span<const float> field, std::int64_t channels, std
 
 void FieldSpectrum::add_channels(std::span<const float> field, std::int64_t channels,
                                  std::span<double> energy) {
-  for (std::int64_t channel = 0; channel < channels; ++channel) add(field, channels, channel, energy);
+  const auto width = static_cast<std::size_t>(wavenumbers_);
+  for (std::int64_t channel = 0; channel < channels; ++channel)
+    add(field, channels, channel, energy.subspan(static_cast<std::size_t>(channel) * width, width));
 }
 
 std::int64_t FieldSpectrum::wavenumbers_of(std::span<const std::int64_t> extents) {

@@ -24,7 +24,7 @@ class FieldSpectrum {
   /// Adds the energy of one channel of a field [points, channels] to `energy` [wavenumbers()].
   void add(std::span<const float> field, std::int64_t channels, std::int64_t channel,
            std::span<double> energy);
-  /// Adds that of all channels.
+  /// Adds those of all channels to `energy` [channels, wavenumbers()].
   void add_channels(std::span<const float> field, std::int64_t channels, std::span<double> energy);
 
   /// Returns the number of wavenumbers of a grid.

@@ -1,6 +1,10 @@
 #include "mylos/inference/scores/score_file.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
 
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"
@@ -10,6 +14,7 @@ namespace {
 
 const std::string lead_time_path = "/lead_time";
 const std::string variable_path = "/variable";
+const std::string wavenumber_path = "/wavenumber";
 
 class Writer {
  public:
@@ -19,8 +24,9 @@ class Writer {
   template <class T>
   void add(const std::string& path, const std::string& meaning, const std::vector<T>& values,
            const std::vector<std::string>& scales) {
-    std::vector<std::int64_t> dims{std::ssize(values)};
-    if (scales.size() == 2) dims = {std::ssize(values) / variables_, variables_};
+    std::vector<std::int64_t> dims;
+    for (const std::string& scale : scales) dims.push_back(extents_.at(scale));
+    if (scales.empty()) dims.push_back(std::ssize(values));
     file_.create_dataset(path, dtype_of<T>, dims).write(0, std::ssize(values), values.data());
     file_.write_attribute(path, "long_name", meaning);
     hdf5::attach_scales(file_, path, scales);
@@ -30,27 +36,57 @@ class Writer {
     hdf5::write_labels(file_, path, names);
     hdf5::attach_scales(file_, path, scales);
   }
-  void make_scale(const std::string& path) { hdf5::make_scale(file_, path, path.substr(1)); }
-  void set_variables(std::int64_t count) { variables_ = count; }
+  void make_scale(const std::string& path, std::int64_t extent) {
+    hdf5::make_scale(file_, path, path.substr(1));
+    extents_[path] = extent;
+  }
   [[nodiscard]] hdf5::File& file() { return file_; }
 
  private:
   hdf5::File file_;
-  std::int64_t variables_ = 1;
+  std::map<std::string, std::int64_t> extents_;  // of each scale
 };
+
+/// Writes the spectra after each step, NaN where one is not known.
+void add_spectra(Writer& writer, std::span<const StepSpectrum> spectra) {
+  struct Part {
+    const char* path;
+    const char* meaning;
+    std::vector<double> StepSpectrum::*values;
+  };
+  constexpr Part parts[] = {
+      {"/spectrum", "mean square by wavenumber", &StepSpectrum::network},
+      {"/truth_spectrum", "mean square of the truth by wavenumber", &StepSpectrum::truth},
+      {"/error_spectrum", "mean square error by wavenumber", &StepSpectrum::error}};
+  const std::size_t width = spectra.back().network.size();
+  std::vector<std::int64_t> wavenumbers(width / static_cast<std::size_t>(spectra.back().channels));
+  std::iota(wavenumbers.begin(), wavenumbers.end(), 0);
+  writer.add(wavenumber_path, "periods on the grid", wavenumbers, {});
+  writer.make_scale(wavenumber_path, std::ssize(wavenumbers));
+  for (const Part& part : parts) {
+    std::vector<float> values;
+    for (const StepSpectrum& of : spectra.subspan(1)) {
+      const std::vector<double>& known = of.*part.values;
+      std::ranges::transform(known, std::back_inserter(values),
+                             [](double value) { return static_cast<float>(value); });
+      values.resize(values.size() + width - known.size(), std::numeric_limits<float>::quiet_NaN());
+    }
+    if (std::ranges::all_of(values, [](float value) { return std::isnan(value); })) continue;
+    writer.add(part.path, part.meaning, values, {lead_time_path, variable_path, wavenumber_path});
+  }
+}
 
 }  // namespace
 
 void write_score_file(const std::string& path, const StepScores& scores, const ScoreAxes& axes,
-                      const std::string& checkpoint) {
+                      std::span<const StepSpectrum> spectra, const std::string& checkpoint) {
   PendingFile pending(path);
   Writer writer(pending.temporary());
-  writer.set_variables(scores.channels);
   writer.file().write_attribute("/", "checkpoint", checkpoint);
   writer.add(lead_time_path, "levels after the start", axes.levels, {});
-  writer.make_scale(lead_time_path);
+  writer.make_scale(lead_time_path, std::ssize(axes.levels));
   writer.add_names(variable_path, axes.variables, {});
-  writer.make_scale(variable_path);
+  writer.make_scale(variable_path, scores.channels);
   if (axes.level_duration > 0) {
     std::vector<double> durations;
     for (const std::int64_t level : axes.levels)
@@ -68,6 +104,7 @@ void write_score_file(const std::string& path, const StepScores& scores, const S
     if (table.name.starts_with("interval_"))
       hdf5::write_number_attribute(writer.file(), "/" + table.name, "coverage", scores.coverage);
   }
+  if (!spectra.empty()) add_spectra(writer, spectra);
   writer.file().close();
   pending.publish();
 }

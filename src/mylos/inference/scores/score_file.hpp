@@ -6,12 +6,15 @@
 //   units          [variable]             their units; only if the data state some
 //   starts         [lead_time]            the starts that have a truth, over which the means are
 //   rmse, ...      [lead_time, variable]  those of score_tables(), float64; NaN: not known
+//   spectrum, truth_spectrum, error_spectrum  [lead_time, variable, wavenumber]  energies, float32
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "mylos/inference/scores/step_spectrum.hpp"
 #include "mylos/inference/scores/variable_scores.hpp"
 
 namespace mylos {
@@ -26,8 +29,8 @@ struct ScoreAxes {
 };
 
 /// Writes a file. Throws Error if it cannot be written; an older file is then unchanged. `checkpoint`: by
-/// which the fields were predicted.
+/// which the fields were predicted. `spectra`: of the start, then of each step; empty: none.
 void write_score_file(const std::string& path, const StepScores& scores, const ScoreAxes& axes,
-                      const std::string& checkpoint);
+                      std::span<const StepSpectrum> spectra, const std::string& checkpoint);
 
 }  // namespace mylos

@@ -196,7 +196,7 @@ void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
   if (!grid.empty()) state.add_text(grid_path, fmt::format("{}", fmt::join(grid, " ")));
   if (!meaning.axes.empty()) state.add_text(axes_path, text_of_axes(meaning.axes));
   const LevelStep& step = meaning.level_step;
-  if (step.is_known() || !step.calendar.empty()) state.add_text(level_step_path, text_of_step(step));
+  if (step.is_stated()) state.add_text(level_step_path, text_of_step(step));
   if (!meaning.masks.empty()) state.add_text(masks_path, text_of_masks(meaning.masks));
   for (const auto& [path, names] : names_by_path)
     if (!(meaning.*names).empty()) state.add_text(path, text_of_names(meaning.*names));

@@ -120,7 +120,8 @@ ordered_json json_of_spectrum(const RolloutResult& result) {
   if (result.spectrum.empty()) return nullptr;
   constexpr std::int64_t max_spectra = 5;
   ordered_json wavenumbers = ordered_json::array();
-  for (std::size_t k = 0; k < result.spectrum.back().network.size(); ++k) wavenumbers.push_back(k);
+  const std::size_t count = result.spectrum.back().over_channels(&StepSpectrum::network).size();
+  for (std::size_t k = 0; k < count; ++k) wavenumbers.push_back(k);
   ordered_json json{{"wavenumber", wavenumbers},
                     {"steps", ordered_json::array()},
                     {"network", ordered_json::array()},
@@ -129,9 +130,9 @@ ordered_json json_of_spectrum(const RolloutResult& result) {
   for (const std::int64_t step : some_steps(result.steps, max_spectra)) {
     const StepSpectrum& spectrum = result.spectrum[static_cast<std::size_t>(step)];
     json["steps"].push_back(step);
-    json["network"].push_back(numbers(spectrum.network));
-    json["truth"].push_back(numbers(spectrum.truth));
-    json["error"].push_back(numbers(spectrum.error));
+    json["network"].push_back(numbers(spectrum.over_channels(&StepSpectrum::network)));
+    json["truth"].push_back(numbers(spectrum.over_channels(&StepSpectrum::truth)));
+    json["error"].push_back(numbers(spectrum.over_channels(&StepSpectrum::error)));
   }
   return json;
 }
@@ -218,13 +219,15 @@ std::string error_table(const RolloutResult& result) {
 std::string spectrum_table(const RolloutResult& result) {
   std::string text = "step,wavenumber,network,truth,error\n";
   for (std::size_t step = 0; step < result.spectrum.size(); ++step) {
-    const StepSpectrum& spectrum = result.spectrum[step];
-    for (std::size_t k = 0; k < spectrum.network.size(); ++k) {
-      fmt::format_to(std::back_inserter(text), "{},{},{:.9g},", step, k, spectrum.network[k]);
-      if (spectrum.truth.empty()) {
+    const std::vector<double> network = result.spectrum[step].over_channels(&StepSpectrum::network);
+    const std::vector<double> truth = result.spectrum[step].over_channels(&StepSpectrum::truth);
+    const std::vector<double> error = result.spectrum[step].over_channels(&StepSpectrum::error);
+    for (std::size_t k = 0; k < network.size(); ++k) {
+      fmt::format_to(std::back_inserter(text), "{},{},{:.9g},", step, k, network[k]);
+      if (truth.empty()) {
         text += ",\n";
       } else {
-        fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g}\n", spectrum.truth[k], spectrum.error[k]);
+        fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g}\n", truth[k], error[k]);
       }
     }
   }

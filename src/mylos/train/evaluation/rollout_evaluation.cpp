@@ -65,19 +65,20 @@ std::vector<std::string> RolloutEvaluation::member_names() const {
 }
 
 PartMemory RolloutEvaluation::memory(const Options& options, const Chain& chain, std::int64_t samples,
-                                     bool has_data) {
+                                     int ranks, bool has_data) {
   PartMemory memory{{"fields of evaluations", 0, false}, {"fields of evaluations on the device", 0}};
   if (!has_data || options.run.rollout_steps == 0) return memory;
-  memory[0].bytes = RolloutEvaluation(options).host_bytes(samples) + RowInference::host_bytes(chain, samples);
+  memory[0].bytes =
+      RolloutEvaluation(options).host_bytes(samples, ranks) + RowInference::host_bytes(chain, samples);
   memory[1].bytes = RowInference::memory_bytes(chain, samples);
   return memory;
 }
 
-std::size_t RolloutEvaluation::host_bytes(std::int64_t samples) const {
+std::size_t RolloutEvaluation::host_bytes(std::int64_t samples, int ranks) const {
   constexpr std::size_t bytes_of_name = 512;  // of a member, in messages and in evaluation.rollout.json
   return static_cast<std::size_t>(reading_bytes_) +
          static_cast<std::size_t>(trajectories_->members()) * bytes_of_name +
-         rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members());
+         rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members(), ranks);
 }
 
 }  // namespace mylos

@@ -36,12 +36,13 @@ class RolloutEvaluation {
   /// Returns what each member is, for people.
   [[nodiscard]] std::vector<std::string> member_names() const;
   /// Returns the memory that a deck's rollouts take while they are measured, with at most `samples` samples
-  /// at once, and that of the opened files. A deck whose data are not here, or without rollouts, has none.
+  /// at once on each of `ranks` ranks, and that of the opened files. A deck whose data are not here, or
+  /// without rollouts, has none.
   [[nodiscard]] static PartMemory memory(const Options& options, const Chain& chain, std::int64_t samples,
-                                         bool has_data);
+                                         int ranks, bool has_data);
 
  private:
-  [[nodiscard]] std::size_t host_bytes(std::int64_t samples) const;
+  [[nodiscard]] std::size_t host_bytes(std::int64_t samples, int ranks) const;
   [[nodiscard]] RolloutRequest request(std::int64_t samples) const;
 
   std::int64_t steps_;

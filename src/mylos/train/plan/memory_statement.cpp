@@ -69,7 +69,7 @@ std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t t
       name_memory(data == nullptr ? SampleMeaning() : data->meaning()),
       WantedMeasures::memory(options.run.metrics, chain, samples, evaluated),
       SamplePictures::memory(chain, evaluated > 0),
-      RolloutEvaluation::memory(options, chain, samples, data != nullptr),
+      RolloutEvaluation::memory(options, chain, samples, network.ranks, data != nullptr),
       checkpoint_memory(),
   });
 }
