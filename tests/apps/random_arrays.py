@@ -17,10 +17,10 @@ SZIP = h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP) and \
 class RandomArrays:
     """Writes the files of layout `number` into a folder; `section` is [data.arrays], `axes` has the axes of each array.
     `feeds_back`: the targets are among the inputs and have levels in time, as a rollout needs them. `has_gaps`: numbers of some arrays
-    are missing."""
+    are missing. `world`: of more to draw (random_worlds.py): coordinates, weights and training through several steps."""
 
-    def __init__(self, folder, number, feeds_back=False, has_gaps=False):
-        self.folder, self.random, self.feeds_back = folder, numpy.random.default_rng([44, number]), feeds_back
+    def __init__(self, folder, number, feeds_back=False, has_gaps=False, world=None):
+        self.folder, self.random, self.feeds_back, self.world = folder, numpy.random.default_rng([44, number]), feeds_back, world
         pick = self.pick
         self.grid = list(self.random.permutation(["z", "y", "x"])[:pick(0, 1, 1, 2, 2, 2, 3)])
         self.extents = {axis: int(self.random.integers(2, 7)) for axis in self.grid}
@@ -30,11 +30,15 @@ class RandomArrays:
         self.fill = pick(None, None, None, -7.5)
         self.choose_windows()
         self.choose_arrays()
+        if world:
+            world.choose_arrays(self)
         self.choose_slices()
         self.choose_masks()
         self.gaps = numpy.random.default_rng([45, number])
         if has_gaps:
             self.choose_missing()
+        if world:
+            world.choose_keys(self)
         self.train = [self.write(f"run-{i:02d}.h5") for i in range(pick(1, 1, 2, 3, 4))]
         self.test = [self.write(f"test-{i}.h5") for i in range(pick(0, 1, 2))]
 
@@ -44,12 +48,14 @@ class RandomArrays:
     def choose_windows(self):
         pick = self.pick
         self.steps = pick(1, 1, 2, 3) if self.has_time and not self.feeds_back else 1
+        if self.world:
+            self.steps = self.world.steps if self.has_time else 1
         windows = {"history": pick(1, 1, 2, 3), "ahead": pick(0, 1, 1, 2, 3), "every": pick(1, 1, 2, 3)}
         if self.steps > 1 or self.feeds_back:
             windows["ahead"] = max(1, windows["ahead"]) if windows["history"] == 1 else 1
         self.windows = {key: value for key, value in windows.items() if value != 1} if self.has_time else {}
         self.differences = self.has_time and windows["ahead"] > 0 and pick(True, False, False)
-        self.points = bool(self.grid) and self.steps == 1 and pick(True, False, False, False, False)
+        self.points = bool(self.grid) and self.steps == 1 and not self.world and pick(True, False, False, False, False)
 
     def choose_arrays(self):
         names = list(self.random.permutation(["/u", "/flow/v", "/w", "/p", "/q"]))
@@ -152,6 +158,8 @@ class RandomArrays:
                 self.write_array(file, name, self.shape_of(name, levels, samples))
             if self.sea is not None:
                 file["/sea"] = self.sea
+            if self.world:
+                self.world.write_coordinates(self, file, levels)
         return path
 
     def write_array(self, file, name, shape):
