@@ -11,7 +11,7 @@ import numpy
 from small_problem import prepare, prepare_text
 from support.cases import run_cases
 from support.data_files import write_data
-from support.decks import deck_text
+from support.decks import deck_text, layer
 
 DECK = deck_text(run=dict(peak_flops=None, name="fields", steps=10),
                  data=dict(train="run-*.h5", test="other.h5", batch=4, validation=0.2, shuffle="blocks"),
@@ -89,6 +89,26 @@ def check_pictures(command):
     command.must("data", "fields.toml", "--picture", "sample.png")
     page = pixels_of((command.folder / "sample.png").read_bytes())
     assert page.shape[0] > 2 * pictures[0].shape[0] and page.shape[1] > 5 * pictures[0].shape[1], page.shape
+
+
+def check_coasts(command):
+    """What the mask leaves out is blank, with a dark line one pixel wide where it touches what has a value."""
+    sea = numpy.ones(GRID, bool)
+    sea[1:, 2:4] = False
+    write_data(command.folder / "coast.h5", u=numpy.random.default_rng(3).standard_normal((LEVELS, *GRID)), sea=sea.astype("i1"))
+    command.write("coast.toml", deck_text(
+        run=dict(name="coast", steps=1), data=dict(train="coast.h5", batch=2),
+        data__arrays=dict(inputs=["/u"], targets=["/u"], axes="time y x", mask="/sea"), model=dict(type="chain", loss="mse"),
+        layers=[layer("conv", outputs=1)]))
+    command.must("data", "coast.toml", "--picture", "coast.svg")
+    root = xml.etree.ElementTree.parse(command.folder / "coast.svg").getroot()
+    image = next(root.iter("{http://www.w3.org/2000/svg}image")).get("href")
+    pixels = pixels_of(base64.b64decode(image.split(",")[1]))
+    known = sea.repeat(pixels.shape[0] // GRID[0], 0).repeat(pixels.shape[1] // GRID[1], 1)
+    beside = numpy.pad(known, 1)
+    touches = beside[:-2, 1:-1] | beside[2:, 1:-1] | beside[1:-1, :-2] | beside[1:-1, 2:]
+    is_line, is_blank = ((pixels == colour).all(-1) for colour in ([0x10] * 3, [0x80] * 3))
+    assert numpy.array_equal(is_line, ~known & touches) and numpy.array_equal(is_blank, ~known & ~touches)
 
 
 def check_maps(command):
@@ -169,4 +189,4 @@ def check_refusals(command):
     assert result.returncode == 1 and "run-0.h5/a.svg" in result.stderr and "[cannot-write]" in result.stderr, result
 
 
-run_cases(write_fields, check_tables, check_pictures, check_maps, check_lines, check_prepared, check_first_mistakes, check_refusals)
+run_cases(write_fields, check_tables, check_pictures, check_coasts, check_maps, check_lines, check_prepared, check_first_mistakes, check_refusals)

@@ -5,6 +5,9 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+
+import numpy
 
 from small_problem import prepare
 from support.cases import run_cases
@@ -238,6 +241,21 @@ def check_fields(command):
         assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])
 
 
+def check_coasts(command):
+    """The page draws a line between each two neighbours of which one counts, and no other."""
+    if shutil.which("node") is None:
+        return
+    page = command.text("fields/report.html")
+    function = re.search(r"^function coastOf\(.*?^}$", page, re.M | re.S)[0]
+    counts = numpy.random.default_rng(2).random((5, 7)) < 0.6
+    codes = json.dumps(numpy.where(counts, 9, 255).ravel().tolist())
+    path = subprocess.run(["node", "-e", f"const notFiniteCode = 255; {function}; console.log(coastOf({codes}, 5, 7));"],
+                          capture_output=True, text=True, check=True).stdout
+    found = {(int(column), int(row), way) for column, row, way in re.findall(r"M(\d+) (\d+)([vh])1", path)}
+    assert found == {(column, row, "v") for row, column in numpy.argwhere(counts[:, 1:] != counts[:, :-1]) + [0, 1]} | \
+        {(column, row, "h") for row, column in numpy.argwhere(counts[1:] != counts[:-1]) + [1, 0]}, found
+
+
 def check_uncertainty(command):
     """uncertainty.json, as `mylos eval` writes it; half or hostile ones are notes."""
     coverage = [[0.9, 0.85], [0.1, 0.2], [0.5, 0.5]]
@@ -305,4 +323,4 @@ def check_refusals(command):
 
 if __name__ == "__main__":
     run_cases(prepare, check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-              check_hostile, check_fields, check_uncertainty, check_advice, check_pipes, check_refusals)
+              check_hostile, check_fields, check_coasts, check_uncertainty, check_advice, check_pipes, check_refusals)

@@ -18,6 +18,7 @@ constexpr std::int64_t panel_gap = 12;
 constexpr std::int64_t line_height = 18;  // of text
 constexpr std::size_t max_in_line = 6;
 constexpr Colour background{0x80, 0x80, 0x80};
+constexpr Colour outline{0x10, 0x10, 0x10};  // of what has no value
 
 const ColourRange& range_of(const std::vector<ColourRange>& ranges, const Panel& panel) {
   return *std::ranges::find(ranges, panel.scale, &ColourRange::scale);
@@ -57,6 +58,21 @@ Magnification magnification_of(std::int64_t extent) {
   return {std::max<std::int64_t>(1, (panel_side + extent - 1) / extent), 1};
 }
 
+/// Draws the coast: the blank pixels beside those that have a value.
+void draw_outline(Picture& picture, const std::vector<bool>& is_blank) {
+  const auto is_known = [&](std::int64_t row, std::int64_t column) {
+    const bool is_inside = row >= 0 && row < picture.height && column >= 0 && column < picture.width;
+    return is_inside && !is_blank[static_cast<std::size_t>(row * picture.width + column)];
+  };
+  for (std::int64_t row = 0; row < picture.height; ++row) {
+    for (std::int64_t column = 0; column < picture.width; ++column) {
+      const bool touches = is_known(row - 1, column) || is_known(row + 1, column) ||
+                           is_known(row, column - 1) || is_known(row, column + 1);
+      if (!is_known(row, column) && touches) picture.at(row, column) = outline;
+    }
+  }
+}
+
 Picture picture_of(const Panel& panel, const ColourRange& range) {
   const Plane plane = plane_of(panel);
   const bool is_stripe = panel.extents.size() == 1;
@@ -64,15 +80,20 @@ Picture picture_of(const Panel& panel, const ColourRange& range) {
   const std::int64_t width = (plane.width + m.points - 1) / m.points * m.pixels;
   const std::int64_t height = is_stripe ? stripe_height : (plane.height + m.points - 1) / m.points * m.pixels;
   Picture picture(height, width, background);
+  std::vector<bool> is_blank(picture.pixels.size());
   for (std::int64_t row = 0; row < height; ++row) {
     const std::int64_t shown = panel.upward ? height - 1 - row : row;
     const std::int64_t y = is_stripe ? 0 : shown / m.pixels * m.points;
     for (std::int64_t column = 0; column < width; ++column) {
       const std::int64_t x = column / m.pixels * m.points;
-      picture.at(row, column) =
-          viridis(level_of(static_cast<double>(plane.values[y * plane.width + x]), range));
+      const auto value = static_cast<double>(plane.values[y * plane.width + x]);
+      if (std::isfinite(value))
+        picture.at(row, column) = viridis(level_of(value, range));
+      else
+        is_blank[static_cast<std::size_t>(row * width + column)] = true;
     }
   }
+  draw_outline(picture, is_blank);
   return picture;
 }
 

@@ -108,6 +108,19 @@ function imageOf(codes, rows, columns, colours) {
   return canvas.toDataURL("image/png");
 }
 
+// The borders between points that count and those that do not, such as coasts, as a path in points of the plane.
+function coastOf(codes, rows, columns) {
+  const counts = (row, column) => codes[row * columns + column] !== notFiniteCode;
+  let path = "";
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      if (column > 0 && counts(row, column) !== counts(row, column - 1)) path += `M${column} ${row}v1`;
+      if (row > 0 && counts(row, column) !== counts(row - 1, column)) path += `M${column} ${row}h1`;
+    }
+  }
+  return path;
+}
+
 // Truth and prediction by one scale of colours, the difference by its own around zero, side by side.
 function planesOfPicture(id, title, picture, when) {
   const { rows, columns, low, high, span } = picture;
@@ -139,9 +152,11 @@ function drawPlanes(width, { rows, columns, upward }, panels) {
   const height = Math.ceil(3 / across) * pitch;
   const svg = drawing(width, height);
   const places = panels.map((_, i) => ({ x: (i % across) * (side + gap), y: Math.floor(i / across) * pitch + 20 }));
+  const coast = coastOf(panels[0].codes, rows, columns);
   panels.forEach((panel, i) => svg.append(
     shape("text", { x: places[i].x, y: places[i].y - 6 }, panel.name),
     shape("image", { class: "field", href: panel.url, x: places[i].x, y: places[i].y, width: wide, height: high, preserveAspectRatio: "none" }),
+    shape("path", { class: "coast", d: coast, transform: `translate(${places[i].x} ${places[i].y}) scale(${scale})` }),
     shape("rect", { class: "frame", x: places[i].x, y: places[i].y, width: wide, height: high })));
   const cursors = panels.map(() => shape("rect", { class: "cell-cursor", width: Math.max(scale, 4), height: Math.max(scale, 4), visibility: "hidden" }));
   svg.append(...cursors);
