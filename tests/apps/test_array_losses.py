@@ -181,7 +181,7 @@ class Layout:
         self.count_numbers(self.arrays.train[0])
         self.check_statistics()
         losses = [self.loss(self.trajectory(window, self.steps)) for window in self.windows]
-        require_close(losses_of(self.command, "run")[:1], [numpy.mean(losses)], 2e-6, "loss")
+        require_close(losses_of(self.command, "run")[:1], [numpy.mean(losses)], 1e-6, "loss")
         if self.arrays.test:
             self.check_metrics()
 
@@ -219,7 +219,7 @@ class Layout:
         windows = [window for path in self.arrays.test for window in self.windows_of(path, 1)]
         pairs = [self.trajectory(window, 1) for window in windows]
         row = [row for row in self.command.rows("run/evaluations.csv") if row["part"] == "test"][-1]
-        require_close([float(row["loss"])], [numpy.mean([self.loss(pair) for pair in pairs])], 2e-6, "test loss")
+        require_close([float(row["loss"])], [numpy.mean([self.loss(pair) for pair in pairs])], 1e-6, "test loss")
         relative = []
         for (outputs, targets), in pairs:
             error, truth = (numpy.nan_to_num(part / self.of_targets[1], nan=0.0) for part in (outputs - targets, targets))
@@ -227,7 +227,8 @@ class Layout:
             truth = numpy.nan_to_num(truth + self.of_targets[0])
             total = (known * truth ** 2).sum()
             relative.append(numpy.sqrt((known * error ** 2).sum() / (total if total > 0 else 1)))
-        require_close([float(row["relative_l2"])], [numpy.mean(relative)], 1e-5, "relative_l2")
+        rounding = 1e-7 * max(relative)  # of a truth that is small beside its errors
+        require_close([float(row["relative_l2"])], [numpy.mean(relative)], 1e-6 + rounding, "relative_l2")
         errors = numpy.stack([(outputs - targets) / self.of_targets[1] for (outputs, targets), in pairs])
         weights = self.weights * ~numpy.isnan(errors)
         printed = self.command.must("eval", "run", "--split", "test", "--variables").stdout
@@ -235,7 +236,7 @@ class Layout:
         expected = [[(weights * part).sum((0, 1)) / weights.sum((0, 1)) for part in (numpy.nan_to_num(errors) ** 2, abs(numpy.nan_to_num(errors)), numpy.nan_to_num(errors))]]
         rmse, mae, bias = expected[0]
         size = numpy.sqrt(rmse)[:, None]
-        require_close(numpy.array(found) / size, numpy.stack([numpy.sqrt(rmse), mae, bias], axis=-1) / size, 1e-5, "errors of variables")
+        require_close(numpy.array(found) / size, numpy.stack([numpy.sqrt(rmse), mae, bias], axis=-1) / size, 1e-6, "errors of variables")
 
 
 def require_close(found, expected, tolerance, what):
