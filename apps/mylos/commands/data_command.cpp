@@ -90,8 +90,9 @@ std::string where_they_lie(const ArrayStore& store) {
   std::string lines;
   for (const GridAxis& axis : store.axes()) {
     if (axis.values.empty()) continue;
-    lines += fmt::format("axis {}: {} points from {:.6g} to {:.6g}{}\n", printable(axis.name),
-                         axis.values.size(), axis.values.front(), axis.values.back(),
+    lines += fmt::format("axis {}{}: {} points from {:.6g} to {:.6g}{}\n", printable(axis.name),
+                         axis.array.empty() ? "" : " of " + printable(axis.array), axis.values.size(),
+                         axis.values.front(), axis.values.back(),
                          axis.units.empty() ? "" : " " + printable(axis.units));
   }
   if (const LevelStep step = store.level_step(); step.is_known())

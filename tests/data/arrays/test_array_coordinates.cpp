@@ -45,7 +45,8 @@ TEST(ArrayCoordinates, AreThoseOfTheFilesAfterSlicing) {
   ArrayOptions options = both();
   options.slice = {{"lat", 1, std::nullopt, 2}, {"time", 1, std::nullopt, 2}};
   const auto store = open_array_store({write(folder / "a.h5", hours, north)}, options);
-  EXPECT_EQ(store->axes(), (GridAxes{{"lat", "degrees_north", {-10, 30}}}));
+  const GridAxes expected{{"lat", "degrees_north", {-10, 30}}, {"lat", "", {}, "/u"}, {"lat", "", {}, "/v"}};
+  EXPECT_EQ(store->axes(), expected);
   EXPECT_EQ(store->level_step(), (LevelStep{12, "hours", "gregorian"}));
 }
 
@@ -74,6 +75,58 @@ TEST(ArrayCoordinates, OfArraysOfAFileMayBeStaggeredButNotReversed) {
   EXPECT_EQ(refusal({with("[-20, 0, 20, 40]")}), "");
   EXPECT_EQ(refusal({with("[30, 10, -10, -30]")}), name_of(errors::data_mismatch));
   EXPECT_EQ(refusal({with("[40, 20, 0, -20]")}), name_of(errors::data_mismatch)) << "staggered and reversed";
+}
+
+TEST(ArrayCoordinates, OfStaggeredArraysAndChannelsAreComparedByArray) {
+  const TemporaryFolder folder;
+  // The second axis of v has its own coordinates: of a staggered grid, or of channels.
+  const auto with = [&](const std::string& name, const std::string& values) {
+    return write(folder / name, hours, north,
+                 "f['own'] = n.array(" + values +
+                     ", float); f['own'].make_scale('own')\n"
+                     "f['v'].dims[1].detach_scale(f['lat']); f['v'].dims[1].attach_scale(f['own'])\n");
+  };
+  ArrayOptions channels = both();
+  channels.axes_of = {{"/v", {"time", "channel"}}};
+  channels.targets = {"/u"};
+  const std::string a = with("a.h5", "[1, 2, 3, 5]");
+  for (const ArrayOptions& options : {both(), channels}) {
+    EXPECT_EQ(refusal({a, with("b.h5", "[1, 2, 3, 5]")}, options), "");
+    EXPECT_EQ(refusal({a, with("b.h5", "[1, 2, 4, 5]")}, options), name_of(errors::data_mismatch));
+    EXPECT_EQ(refusal({a, with("b.h5", "[5, 3, 2, 1]")}, options), name_of(errors::data_mismatch));
+  }
+  EXPECT_EQ(refusal({a, write(folder / "b.h5", hours, north)}), name_of(errors::data_mismatch));
+  EXPECT_EQ(refusal({write(folder / "b.h5", hours, north), a}), name_of(errors::data_mismatch));
+}
+
+TEST(ArrayCoordinates, HaveTheNamesOfTheirAxes) {
+  const TemporaryFolder folder;
+  const std::string named =
+      "for a in 'u', 'v':\n  f[a].dims[0].detach_scale(f['time'])\n"
+      "  f[a].dims[1].detach_scale(f['lat'])\n"
+      "for i, s in enumerate(['lat', 'time']):\n"
+      "  f['d/' + s] = n.full([6, 4][i], n.nan); f['d/' + s].make_scale(s)\n"
+      "  for a in 'u', 'v': f[a].dims[i].attach_scale(f['d/' + s])\n";
+  const std::string file = write(folder / "a.h5", hours, north, named);
+  EXPECT_EQ(refusal({file}), name_of(errors::data_mismatch)) << "lat is time, and time is lat";
+  ArrayOptions options = both();
+  options.coordinates = FileCoordinates::ignore;
+  EXPECT_EQ(refusal({file}, options), "");
+}
+
+TEST(ArrayCoordinates, OfTimeAreTheSameForAllArrays) {
+  const TemporaryFolder folder;
+  const auto with = [&](const std::string& values) {
+    return write(
+        folder / "a.h5", hours, north,
+        "f['own'] = n.array(" + values +
+            ", float); f['own'].attrs['units'] = 'hours since 2000-01-01'; f['own'].make_scale('own')\n"
+            "f['v'].dims[0].detach_scale(f['time']); f['v'].dims[0].attach_scale(f['own'])\n");
+  };
+  EXPECT_EQ(refusal({with("[0, 6, 12, 18, 24, 30]")}), "");
+  for (const char* times : {"[6, 12, 18, 24, 30, 36]", "[3, 9, 15, 21, 27, 33]", "[0, 1, 2, 3, 4, 5]",
+                            "[30, 24, 18, 12, 6, 0]", "[0, 6, 12, 24, 30, 36]"})
+    EXPECT_EQ(refusal({with(times)}), name_of(errors::data_mismatch)) << times;
 }
 
 TEST(ArrayCoordinates, OfTimeHaveNoGapsUnlessIgnored) {

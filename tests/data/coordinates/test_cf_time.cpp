@@ -206,18 +206,46 @@ TEST(CfTime, PutsDaysOfAllYearsOnOneAxis) {
 }
 
 TEST(CfTime, TakesNoOtherUnitsAndCalendars) {
-  for (const char* units :
-       {"", "days", "days since", "days since yesterday", "months since 2000-01-01", "years since 2000-01-01",
-        "days since 2000", "days since 2000-13-01", "days since 2001-02-29", "days since 2000-00-10",
-        "days since 1582-10-10", "days since 0000-01-01", "days since 2000-01-01 25:00",
-        "days since 2000-01-01 12:60", "days since 2000-01-01 00:00 +02:00", "days since 2000-01-01 noon",
-        "days since 20000000-01-01"})
+  for (const char* units : {"",
+                            "days",
+                            "days since",
+                            "days since yesterday",
+                            "months since 2000-01-01",
+                            "years since 2000-01-01",
+                            "days since 2000",
+                            "days since 2000-13-01",
+                            "days since 2001-02-29",
+                            "days since 2000-00-10",
+                            "days since 1582-10-10",
+                            "days since 0000-01-01",
+                            "days since 2000-01-01 25:00",
+                            "days since 2000-01-01 12:60",
+                            "days since 2000-01-01 00:00 +24:00",
+                            "days since 2000-01-01 00:00 +02:60",
+                            "days since 2000-01-01 00:00 02:00",
+                            "days since 2000-01-01 00:00 +",
+                            "days since 2000-01-01 noon",
+                            "days since 20000000-01-01"})
     EXPECT_FALSE(CfTime::of(units, Calendar::standard)) << units;
   for (const char* name : {"lunar", "none", "360", "standard "}) EXPECT_FALSE(calendar_of(name)) << name;
   const CfTime time = CfTime::of("days since 2000-01-01", Calendar::standard).value();
   for (const double value : {std::numeric_limits<double>::quiet_NaN(),
                              std::numeric_limits<double>::infinity(), 1e300, -1e300, 4e8})
     EXPECT_FALSE(time.instant(value)) << value;
+}
+
+TEST(CfTime, ReadsZones) {
+  const auto hour = [](const std::string& of_day) {
+    const auto time = CfTime::of("days since 2000-01-02 " + of_day, Calendar::standard);
+    const CfDate date = date_of(Calendar::standard, time.value().instant(0).value());
+    return 24 * (date.day - 2) + date.hour;
+  };
+  EXPECT_EQ(hour("06:00 +09:00"), -3);
+  EXPECT_EQ(hour("06:00:00.0 -3:30"), 9.5);
+  EXPECT_EQ(hour("06:00+0530"), 0.5);
+  EXPECT_EQ(hour("22:00 -6"), 28);
+  for (const char* utc : {"6", "06:00 UTC", "06:00Z", "06:00 GMT+00", "06:00 +0:00", "06:00 0:00"})
+    EXPECT_EQ(hour(utc), 6) << utc;
 }
 
 TEST(LevelTimes, ContinueBeyondTheLast) {

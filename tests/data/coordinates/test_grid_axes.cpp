@@ -121,9 +121,31 @@ TEST(GridAxes, ReturnExactlyFromTheirText) {
   EXPECT_TRUE(std::isnan(read[2].values[0]));
   EXPECT_EQ(read[2].values[1], 1e-300);
   EXPECT_TRUE(axes_of_text("", "here").empty());
+  const GridAxes of_array{{"channel", "hPa", {850, 500}, "/my u"}, {"lat", "", {}, "/my u"}};
+  EXPECT_EQ(axes_of_text(text_of_axes(of_array), "here"), of_array);
   for (const char* bad : {"lat\tm\tone", "lat\tm\t1 2", "lat\tm\t1,5"})
     EXPECT_EQ(cause_of([&] { static_cast<void>(axes_of_text(bad, "here")); }), name_of(errors::damaged))
         << bad;
+}
+
+TEST(GridAxes, OfArraysAreComparedByArray) {
+  const GridAxis lat = latitudes({10, 20});
+  const auto with = [&](std::vector<double> of_v) {
+    return GridAxes{lat, {"lat", "", std::move(of_v), "/v"}};
+  };
+  const auto agree = [](const GridAxes& expected, const GridAxes& given) {
+    return cause_of([&] { require_same_axes(expected, "a", given, "b"); }).empty();
+  };
+  EXPECT_TRUE(agree(with({}), with({}))) << "those of the grid";
+  EXPECT_TRUE(agree(with({15, 25}), with({15, 25})));
+  EXPECT_FALSE(agree(with({15, 25}), with({})));
+  EXPECT_FALSE(agree(with({}), with({15, 25})));
+  EXPECT_TRUE(agree(with({15, 25}), {lat})) << "without the array";
+  EXPECT_TRUE(agree({lat}, with({15, 25})));
+  GridAxes unknown{{"lat"}, {"lat", "", {}, "/v"}};
+  EXPECT_TRUE(agree(unknown, with({15, 25})));
+  complete_axes(unknown, with({15, 25}));
+  EXPECT_EQ(unknown, with({15, 25}));
 }
 
 }  // namespace mylos::grid_axes_test

@@ -20,6 +20,11 @@ TEST(LevelStep, IsComparedInUnitsOfTime) {
   EXPECT_FALSE(same({6, "hours"}, {1, "hours"}));
   EXPECT_FALSE(same({6, "hours"}, {6, "days"}));
   EXPECT_TRUE(same({30, "days"}, {31, "days"})) << "months";
+  EXPECT_TRUE(same({31, "days"}, {28, "days"}));
+  EXPECT_FALSE(same({24, "days"}, {25, "days"}));
+  EXPECT_TRUE(same({6, "hours"}, {6.1, "hours"})) << "rounded";
+  EXPECT_FALSE(same({6, "hours"}, {6.5, "hours"}));
+  EXPECT_FALSE(same({0.1, ""}, {0.105, ""}));
   EXPECT_TRUE(same({0.5, "months"}, {0.5, "months"}));
   EXPECT_FALSE(same({1, "months"}, {1, "days"}));
   EXPECT_TRUE(same({1, "days"}, {1, ""})) << "one states no unit";

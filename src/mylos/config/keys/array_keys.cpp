@@ -292,7 +292,8 @@ void add_array_keys(Schema& schema) {
                "Makes each point of the grid a sample, with its channels as columns: closures per cell.");
   keys.choice("coordinates", &ArrayOptions::coordinates,
               Words<FileCoordinates>{{"same", FileCoordinates::same}, {"ignore", FileCoordinates::ignore}},
-              "What the files state of the grid's axes (NetCDF's coordinate variables, HDF5's dimension "
+              "What the files state of the axes of grid and channels (NetCDF's coordinate variables, HDF5's "
+              "dimension "
               "scales). same: it is kept with the network, and other files with other coordinates, units or "
               "directions are refused: for training, tests, predictions, rollouts and initial weights. "
               "ignore: it is neither kept nor compared.");

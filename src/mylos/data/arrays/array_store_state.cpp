@@ -134,7 +134,7 @@ std::vector<ArrayMask> ArrayStore::State::open_all() {
     stamps.update(stamp.data(), stamp.size());
   }
   if (encodes_places(options)) {
-    const std::string places = text_of_axes(coordinates.axes);
+    const std::string places = text_of_axes(of_grid(coordinates.axes));
     digest.update(places.data(), places.size());
   }
   for (const ArrayMask& each : masks) digest.update(each.counts.data(), each.counts.size());

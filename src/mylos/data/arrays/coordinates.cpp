@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
@@ -66,6 +68,26 @@ AxisCoordinates axis_of(const hdf5::File& file, const std::string& scale, const 
   return axis;
 }
 
+std::string name_of_dimension(const std::string& scale) {
+  return scale.substr(scale.rfind('/') + 1);
+}
+
+/// Throws if the deck gives an axis the name that the file gives to another: it has them in another order.
+void require_names_in_order(const std::vector<SlicedAxis>& axes, const std::vector<std::string>& scales,
+                            const std::string& where) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::string name = name_of_dimension(scales[i]);
+    for (std::size_t other = 0; other < axes.size(); ++other) {
+      if (other == i || axes[other].name != name || name_of_dimension(scales[other]) == name) continue;
+      fail_input(
+          errors::data_mismatch,
+          "{}: dimension {} (counted from 0) is {} in data.arrays.axes, and \"{}\" in the file; give the "
+          "axes in the file's order, or set data.arrays.coordinates = \"ignore\" if its names are wrong",
+          where, i, printable(axes[i].name), printable(name));
+    }
+  }
+}
+
 /// Returns the text of an attribute; "" if there is none.
 std::string attribute_of(const AxisCoordinates& axis, std::string_view name) {
   const auto found = std::ranges::find(axis.attributes, name, &hdf5::Attribute::name);
@@ -102,37 +124,55 @@ LevelTimes level_times(const AxisCoordinates& time, bool is_needed, const std::s
   return {*calendar, std::move(instants)};
 }
 
-AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array) {
-  for (std::size_t i = 0; i < array.axes().size(); ++i) {
-    const SlicedAxis& axis = array.axes()[i];
-    if (axis.role == AxisRole::level && axis.name == time_axis)
-      return axis_of(file, array.array().scales()[i], axis);
+GridAxis stated_axis(const hdf5::File& file, const std::string& scale, const SlicedAxis& of) {
+  const AxisCoordinates found = axis_of(file, scale, of);
+  const bool has_any = std::ranges::any_of(found.values, [](double value) { return std::isfinite(value); });
+  return has_any ? GridAxis{of.name, units_of(found), found.values} : GridAxis{of.name};
+}
+
+std::vector<TimeAxis> time_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays) {
+  std::vector<TimeAxis> times;
+  std::set<std::string> read;
+  for (const OpenArray& array : arrays) {
+    for (std::size_t i = 0; i < array.axes().size(); ++i) {
+      const SlicedAxis& axis = array.axes()[i];
+      if (axis.role != AxisRole::level || axis.name != time_axis) continue;
+      const std::string scale = array.array().scales()[i];
+      if (scale.empty() || !read.insert(scale).second) continue;
+      AxisCoordinates found = axis_of(file, scale, axis);
+      if (!found.values.empty()) times.push_back({array.array().path(), std::move(found)});
+    }
   }
-  return {};
+  return times;
 }
 
 GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays,
                       const std::vector<std::string>& grid) {
   GridAxes axes;
   for (const std::string& name : grid) axes.push_back({.name = name});
-  std::set<std::string> read;  // most arrays of a file share their scales
+  GridAxes of_arrays;
+  std::map<std::string, GridAxis> read;  // most arrays of a file share their scales
   for (const OpenArray& array : arrays) {
+    const std::string where = fmt::format("{}: array {}", file.path(), array.array().path());
     const std::vector<std::string> scales = array.array().scales();
+    require_names_in_order(array.axes(), scales, where);
     for (std::size_t i = 0; i < array.axes().size(); ++i) {
       const SlicedAxis& of = array.axes()[i];
-      const std::string key = fmt::format("{} {}", scales[i], of.name);
-      if (of.role != AxisRole::grid || scales[i].empty() || !read.insert(key).second) continue;
-      const AxisCoordinates found = axis_of(file, scales[i], of);
-      const bool is_stated = std::any_of(found.values.begin(), found.values.end(),
-                                         [](double value) { return std::isfinite(value); });
-      if (!is_stated) continue;
-      const GridAxis given{of.name, units_of(found), found.values};
-      GridAxis& axis = axes[of.grid];
-      if (axis.values.empty()) axis = given;
-      require_same_directions({axis}, "the arrays before it", {given},
-                              fmt::format("{}: array {}", file.path(), array.array().path()));
+      if (of.role != AxisRole::grid && of.role != AxisRole::channel) continue;
+      const auto [entry, is_new] = read.try_emplace(fmt::format("{} {}", scales[i], of.name), of.name);
+      if (is_new) entry->second = stated_axis(file, scales[i], of);
+      GridAxis given = entry->second;
+      if (of.role == AxisRole::grid && !given.values.empty()) {
+        GridAxis& axis = axes[of.grid];
+        if (axis.values.empty()) axis = given;
+        require_same_directions({axis}, "the arrays before it", {given}, where);
+        if (given == axis) given = {of.name};
+      }
+      given.array = array.array().path();
+      of_arrays.push_back(std::move(given));
     }
   }
+  axes.insert(axes.end(), of_arrays.begin(), of_arrays.end());
   return axes;
 }
 

@@ -39,13 +39,23 @@ struct ArrayCoordinates {
 };
 
 /// Reads the axes of the grid, named `grid` in the order of points, with the coordinates of the first array
-/// that states them. Throws Error (data_mismatch) if another array of the file has them in another direction
-/// or in other units; it may be staggered.
+/// that states them, then those of each array: its channels, and its axes of the grid, which may be
+/// staggered. Throws Error (data_mismatch) if another array of the file has them in another direction or in
+/// other units, or if the options give an axis the name that the file gives to another.
 [[nodiscard]] GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arrays,
                                     const std::vector<std::string>& grid);
 
-/// Reads the axis along which windows lie, with its coordinates if it is that of time.
-[[nodiscard]] AxisCoordinates time_axis_of(const hdf5::File& file, const OpenArray& array);
+/// Returns the axis with the units and coordinates that the scale states, if it has a finite number.
+[[nodiscard]] GridAxis stated_axis(const hdf5::File& file, const std::string& scale, const SlicedAxis& of);
+
+struct TimeAxis {
+  std::string array;  // the first that has it
+  AxisCoordinates coordinates;
+};
+
+/// Reads the different axes of time that arrays have and state.
+[[nodiscard]] std::vector<TimeAxis> time_axes_of(const hdf5::File& file,
+                                                 const std::vector<OpenArray>& arrays);
 
 /// Reads the coordinates of an array. Axes whose scales are missing, empty or unreadable have none.
 [[nodiscard]] ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -21,14 +22,21 @@ namespace {
 constexpr double longest_step = 1.5;
 constexpr double shortest_step = 0.5;
 
+bool is_regular(double step, double usual) {
+  return step > 0 && step >= shortest_step * usual && step <= longest_step * usual;
+}
+
 /// Returns "hours" of "hours since 1900-01-01"; other units as they are.
 std::string unit_of(const AxisCoordinates& time) {
   const std::string units = units_of(time);
   return units.substr(0, units.find(" since "));
 }
 
+/// Of steps that are the same.
+constexpr double rounding_of_steps = 0.01;
+
 /// Returns the usual step, the median: months and years differ in length; nothing where the file states no
-/// times, or one level has no other.
+/// times, or one level has no other. Of times that are rounded, to float for instance, it is the mean.
 std::optional<LevelStep> usual_step(const AxisCoordinates& time) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < time.values.size(); ++i) {
@@ -38,7 +46,13 @@ std::optional<LevelStep> usual_step(const AxisCoordinates& time) {
   if (steps.empty()) return std::nullopt;
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
   std::nth_element(steps.begin(), middle, steps.end());
-  return LevelStep{*middle, unit_of(time)};
+  const double median = *middle;
+  std::erase_if(steps, [&](double step) { return !is_regular(step, median); });
+  if (steps.empty()) return LevelStep{median, unit_of(time)};
+  const auto [shortest, longest] = std::ranges::minmax(steps);
+  const bool is_rounded = longest - shortest > rounding_of_steps * median;
+  const double mean = std::reduce(steps.begin(), steps.end()) / static_cast<double>(steps.size());
+  return LevelStep{is_rounded ? mean : median, unit_of(time)};
 }
 
 [[noreturn]] void refuse_step(const AxisCoordinates& time, std::size_t level, const LevelStep& usual,
@@ -59,13 +73,31 @@ std::vector<LevelRun> runs_of(const AxisCoordinates& time, std::int64_t levels, 
   std::vector<LevelRun> runs{{0, levels}};
   for (std::size_t level = 0; level + 1 < time.values.size(); ++level) {
     const double step = time.values[level + 1] - time.values[level];
-    if (step > 0 && step >= shortest_step * usual.length && step <= longest_step * usual.length) continue;
+    if (is_regular(step, usual.length)) continue;
     if (gaps == TimeGaps::error || !usual.is_known()) refuse_step(time, level, usual, path);
     const std::int64_t next = static_cast<std::int64_t>(level) + 1;
     runs.back().count = next - runs.back().first;
     runs.push_back({next, levels - next});
   }
   return runs;
+}
+
+/// Throws unless all arrays have the same times, if they state them in more than one way.
+void require_one_time(const std::vector<TimeAxis>& axes, const std::string& path) {
+  for (std::size_t i = 1; i < axes.size(); ++i) {
+    const std::string source = fmt::format("array {}", printable(axes[0].array));
+    const std::string where = fmt::format("{}: array {}", path, printable(axes[i].array));
+    const auto [first, other] = std::tie(axes[0].coordinates, axes[i].coordinates);
+    const LevelTimes times = level_times(first, true, path);
+    const LevelTimes other_times = level_times(other, true, path);
+    const auto step_of = [](const AxisCoordinates& axis, const LevelTimes& of) {
+      LevelStep step = usual_step(axis).value_or(LevelStep{});
+      step.calendar = comparable_calendar(of);
+      return step;
+    };
+    require_same_step(step_of(first, times), source, step_of(other, other_times), where);
+    require_same_instants(times, source, other_times, where);
+  }
 }
 
 }  // namespace
@@ -75,19 +107,19 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
   const bool are_compared = options.coordinates == FileCoordinates::same && !options.points_are_samples;
   if (are_compared || encodes_places(options)) {
     const GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
-    axes.resize(own.size());
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (!axes[i].values.empty()) continue;
-      axes[i] = own[i];
-      if (!own[i].values.empty() && axes_from.empty()) axes_from = path;
-    }
     require_same_axes(axes, axes_from, own, path);
+    complete_axes(axes, own);
+    const bool states_any =
+        std::ranges::any_of(own, [](const GridAxis& axis) { return !axis.values.empty(); });
+    if (states_any && axes_from.empty()) axes_from = path;
   }
   const std::int64_t levels = file.arrays.front().extents().levels;
-  const AxisCoordinates time = time_axis_of(file.file, file.arrays.front());
+  const std::vector<TimeAxis> time_axes = time_axes_of(file.file, file.arrays);
+  const AxisCoordinates time = time_axes.empty() ? AxisCoordinates{} : time_axes.front().coordinates;
   const bool encodes_times = std::ranges::any_of(options.encodings, is_of_time);
   times.push_back(level_times(time, options.gaps != TimeGaps::ignore || encodes_times, path));
   if (options.gaps == TimeGaps::ignore) return {{0, levels}};
+  require_one_time(time_axes, path);
   const std::optional<LevelStep> usual = usual_step(time);
   const std::vector<LevelRun> runs =
       usual ? runs_of(time, levels, *usual, options.gaps, path) : std::vector<LevelRun>{{0, levels}};

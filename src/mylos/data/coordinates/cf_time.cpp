@@ -152,7 +152,26 @@ class Words {
   std::string_view rest_;
 };
 
-/// Reads "[hh[:mm[:ss[.s]]]] [UTC]", the rest of a reference, in milliseconds.
+/// Reads "[Z | UTC | GMT] [+hh[:]mm]", how far a zone is before UTC, in milliseconds.
+std::optional<std::int64_t> zone(Words& words) {
+  for (const std::string_view utc : {"Z", "UTC", "GMT"})
+    if (words.take(utc)) break;
+  const bool is_behind = words.take("-");
+  const bool has_sign = is_behind || words.take("+");
+  auto hours = words.number();
+  if (!hours) return has_sign ? std::nullopt : std::optional<std::int64_t>(0);
+  std::optional<int> minutes = 0;
+  if (words.take(":"))
+    minutes = words.number();
+  else if (*hours > 99)
+    std::tie(hours, minutes) = std::pair(*hours / 100, *hours % 100);
+  if (!minutes || *minutes > 59 || *hours > 23) return std::nullopt;
+  const std::int64_t ms = (*hours * std::int64_t{60} + *minutes) * std::int64_t{60'000};
+  if (!has_sign && ms > 0) return std::nullopt;
+  return is_behind ? -ms : ms;
+}
+
+/// Reads "[hh[:mm[:ss[.s]]]] [zone]", the rest of a reference, in milliseconds of the day in UTC.
 std::optional<std::int64_t> time_of_day(Words& words) {
   std::int64_t ms = 0;
   if (const auto hours = words.number()) {
@@ -170,11 +189,10 @@ std::optional<std::int64_t> time_of_day(Words& words) {
     }
   }
   words.skip_spaces();
-  for (const std::string_view zone : {"Z", "UTC", "GMT", "+00:00", "+0000", "+0:00", "+00", "0:00"})
-    if (words.take(zone)) break;
+  const auto ahead = zone(words);
   words.skip_spaces();
-  if (!words.at_end() || ms >= day_ms) return std::nullopt;
-  return ms;
+  if (!ahead || !words.at_end() || ms >= day_ms) return std::nullopt;
+  return ms - *ahead;
 }
 
 }  // namespace

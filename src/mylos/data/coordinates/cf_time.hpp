@@ -51,8 +51,8 @@ struct CfDate {
 
 class CfTime {
  public:
-  /// Reads units: "days since 1850-01-01", "seconds since 2000-1-1T06:00:00Z". Nothing if they are something
-  /// else, among them months and years, which have no fixed length, and other time zones than UTC.
+  /// Reads units: "days since 1850-01-01", "seconds since 2000-1-1T06:00:00Z", "hours since 2000-01-01 00:00
+  /// +09:00". Nothing if they are something else, among them months and years, which have no fixed length.
   [[nodiscard]] static std::optional<CfTime> of(std::string_view units, Calendar calendar);
 
   [[nodiscard]] Calendar calendar() const { return calendar_; }

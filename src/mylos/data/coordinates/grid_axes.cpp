@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
@@ -21,7 +22,7 @@ constexpr double full_circle = 360;  // degrees
 constexpr double tolerance_of_spacing = 1e-3;
 /// Of a coordinate: files round them to float.
 constexpr double tolerance_of_value = 4 * std::numeric_limits<float>::epsilon();
-constexpr std::size_t max_axes = 3;
+constexpr std::size_t max_axes = 3;  // of the grid
 
 /// The spellings of degrees that the CF conventions allow (sections 4.1 and 4.2).
 constexpr std::string_view degrees_north[] = {"degrees_north", "degree_north", "degree_N",
@@ -36,7 +37,7 @@ bool is_one_of(std::string_view units, const auto& spellings) {
 /// Returns the axis that has coordinates in these units.
 std::optional<std::size_t> axis_in(const GridAxes& axes, const auto& spellings) {
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (is_one_of(axes[i].units, spellings) && !axes[i].values.empty()) return i;
+    if (axes[i].array.empty() && is_one_of(axes[i].units, spellings) && !axes[i].values.empty()) return i;
   return std::nullopt;
 }
 
@@ -82,6 +83,10 @@ bool ascends(const GridAxis& axis) {
   return (is_longitude(axis) ? std::remainder(step, full_circle) : step) > 0;
 }
 
+std::string described(const GridAxis& axis) {
+  return printable(axis.name) + (axis.array.empty() ? "" : " of " + printable(axis.array));
+}
+
 std::string span_of(const GridAxis& axis) {
   return fmt::format("{} to {}", axis.values.front(), axis.values.back());
 }
@@ -93,7 +98,7 @@ constexpr const char* cure =
 
 void require_same_direction(const GridAxis& expected, const std::string& source, const GridAxis& given,
                             const std::string& path) {
-  const std::string axis = printable(expected.name);
+  const std::string axis = described(given);
   if (!same_units(expected.units, given.units)) {
     fail_input(errors::data_mismatch, "{}: the axis {} is in \"{}\", in {} in \"{}\"; {}", path, axis,
                printable(given.units), source, printable(expected.units), cure);
@@ -109,15 +114,43 @@ void require_same_axis(const GridAxis& expected, const std::string& source, cons
   const std::optional<std::size_t> point = first_difference(expected, given);
   if (!point) return;
   fail_input(errors::data_mismatch, "{}: point {} (counted from 0) of the axis {} is at {}, in {} at {}; {}",
-             path, *point, printable(expected.name), given.values[*point], source, expected.values[*point],
-             cure);
+             path, *point, described(given), given.values[*point], source, expected.values[*point], cure);
 }
 
-/// Calls compare() for the axes whose coordinates both state.
+/// Returns the coordinates of an axis: its own, or those of the grid; none if they are not known.
+GridAxis with_values(const GridAxes& axes, GridAxis axis) {
+  if (!axis.values.empty() || axis.array.empty()) return axis;
+  const auto of_grid = std::ranges::find_if(
+      axes, [&](const GridAxis& each) { return each.array.empty() && each.name == axis.name; });
+  if (of_grid != axes.end()) std::tie(axis.units, axis.values) = std::tie(of_grid->units, of_grid->values);
+  return axis;
+}
+
+/// Returns the axes in `axes` that correspond to `axis`, number i of the others: by its place, or by its
+/// array; null if there is none.
+const GridAxis* counterpart(const GridAxes& axes, const GridAxis& axis, std::size_t i) {
+  if (axis.array.empty()) return i < axes.size() && axes[i].array.empty() ? &axes[i] : nullptr;
+  const auto found = std::ranges::find_if(
+      axes, [&](const GridAxis& each) { return each.array == axis.array && each.name == axis.name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+/// Calls compare() for the axes whose coordinates both state; not for two that are the grid's.
 template <class Compare>
 void for_known_axes(const GridAxes& expected, const GridAxes& axes, const Compare& compare) {
-  for (std::size_t i = 0; i < std::min(expected.size(), axes.size()); ++i)
-    if (!expected[i].values.empty() && !axes[i].values.empty()) compare(expected[i], axes[i]);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const GridAxis* given = counterpart(axes, expected[i], i);
+    if (given == nullptr) continue;
+    const bool are_of_grid = !given->array.empty() && expected[i].values.empty() && given->values.empty();
+    const GridAxis before = with_values(expected, expected[i]);
+    const GridAxis now = with_values(axes, *given);
+    if (!are_of_grid && !before.values.empty() && !now.values.empty()) compare(before, now);
+  }
+}
+
+GridAxes only(GridAxes axes, bool of_arrays) {
+  std::erase_if(axes, [&](const GridAxis& axis) { return axis.array.empty() == of_arrays; });
+  return axes;
 }
 
 /// Takes the text up to a separator, and the separator.
@@ -164,21 +197,37 @@ std::optional<std::size_t> longitude_axis(const GridAxes& axes) {
   return axis_in(axes, degrees_east);
 }
 
+void complete_axes(GridAxes& axes, const GridAxes& others) {
+  if (axes.empty()) axes = others;
+  for (std::size_t i = axes.size(); i-- > 0;)  // those of arrays may have the grid's
+    if (with_values(axes, axes[i]).values.empty()) axes[i] = others[i];
+}
+
 std::string note_on_unknown_axes(const GridAxes& expected, const GridAxes& axes, const std::string& path) {
   std::string names;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const bool is_known = i < axes.size() && !axes[i].values.empty();
-    if (expected[i].values.empty() || is_known) continue;
-    names += (names.empty() ? "" : ", ") + printable(expected[i].name);
+    const GridAxis* given = counterpart(axes, expected[i], i);
+    const bool is_known = given != nullptr && !with_values(axes, *given).values.empty();
+    const bool is_elsewhere = !expected[i].array.empty() && given == nullptr;  // another file has the array
+    if (expected[i].values.empty() || is_known || is_elsewhere) continue;
+    names += (names.empty() ? "" : ", ") + described(expected[i]);
   }
   if (names.empty()) return "";
   return fmt::format("{}: states no coordinates of {}; those of the training data are assumed", path, names);
 }
 
+GridAxes of_grid(const GridAxes& axes) {
+  return only(axes, false);
+}
+GridAxes of_arrays(const GridAxes& axes) {
+  return only(axes, true);
+}
+
 std::string text_of_axes(const GridAxes& axes) {
   std::string text;
   for (const GridAxis& axis : axes) {
-    text += fmt::format("{}{}\t{}", text.empty() ? "" : "\n", without_separators(axis.name),
+    text += fmt::format("{}{}{}{}\t{}", text.empty() ? "" : "\n", without_separators(axis.array),
+                        axis.array.empty() ? "" : " ", without_separators(axis.name),
                         without_separators(axis.units));
     for (const double value : axis.values) text += fmt::format("\t{}", value);
   }
@@ -188,10 +237,16 @@ std::string text_of_axes(const GridAxes& axes) {
 GridAxes axes_of_text(std::string_view text, const std::string& where) {
   GridAxes axes;
   while (!text.empty()) {
-    if (axes.size() == max_axes) fail_input(errors::damaged, "{} has more than {} axes", where, max_axes);
     std::string_view line = taken(text, '\n');
     GridAxis axis;
     axis.name = taken(line, '\t');
+    const std::size_t space = axis.name.rfind(' ');  // names of axes have none
+    if (space != std::string::npos) {
+      axis.array = axis.name.substr(0, space);
+      axis.name.erase(0, space + 1);
+    } else if (axes.size() == max_axes) {
+      fail_input(errors::damaged, "{} has more than {} axes", where, max_axes);
+    }
     axis.units = taken(line, '\t');
     while (!line.empty()) {
       const std::string_view number = taken(line, '\t');

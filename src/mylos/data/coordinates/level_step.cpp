@@ -14,8 +14,13 @@
 namespace mylos {
 namespace {
 
-/// Months have 28 to 31 days.
-constexpr double tolerance = 0.12;
+/// Of steps: files round their times.
+constexpr double tolerance_of_step = 0.02;
+/// Of months, which have 28 to 31 days.
+constexpr double tolerance_of_month = 0.12;
+constexpr double shortest_month = 27.9 * 86400e3;  // milliseconds
+/// Of the distance of levels, for the times of two.
+constexpr double tolerance_of_instant = 0.12;
 
 constexpr std::string_view before_calendar = ", calendar ";
 
@@ -37,7 +42,8 @@ void require_same_step(const LevelStep& expected, const std::string& source, con
       both_are_times ? step.length * ms / (expected.length * expected_ms) : step.length / expected.length;
   const bool has_same_unit =
       both_are_times || expected.unit.empty() || step.unit.empty() || expected.unit == step.unit;
-  if (has_same_unit && std::abs(ratio - 1) <= tolerance) return;
+  const bool are_months = both_are_times && step.length * ms >= shortest_month;
+  if (has_same_unit && std::abs(ratio - 1) <= (are_months ? tolerance_of_month : tolerance_of_step)) return;
   fail_input(errors::data_mismatch,
              "{}: its levels are {} apart, those of {} {}; take every n-th with data.arrays.slice, or set "
              "data.arrays.gaps = \"ignore\" before training if times mean nothing here",
@@ -64,7 +70,7 @@ void require_same_instants(const LevelTimes& expected, const std::string& source
   const double step = static_cast<double>(std::max(distance(expected), distance(times)));
   for (std::size_t level = 0; level < count; ++level) {
     const Instant apart = times.instants[level] - expected.instants[level];
-    if (static_cast<double>(std::abs(apart)) <= tolerance * step) continue;
+    if (static_cast<double>(std::abs(apart)) <= tolerance_of_instant * step) continue;
     fail_input(errors::data_mismatch,
                "{}: its level {} (counted from 0) is of {}, that of {} of {}; levels are compared by their "
                "numbers: cut one of the files, or give one that begins at the same time",

@@ -18,9 +18,9 @@ struct LevelStep {
   bool operator==(const LevelStep&) const = default;
 };
 
-/// Throws Error (data_mismatch), beginning with `path`, if both steps are known and differ by more than an
-/// eighth: months are 28 to 31 days. Seconds, minutes, hours and days are compared with each other. Calendars
-/// must be the same where both are known. `source`: whose step `expected` is.
+/// Throws Error (data_mismatch), beginning with `path`, if both steps are known and differ by more than 2 %,
+/// or an eighth of months, which are 28 to 31 days. Seconds, minutes, hours and days are compared with each
+/// other. Calendars must be the same where both are known. `source`: whose step `expected` is.
 void require_same_step(const LevelStep& expected, const std::string& source, const LevelStep& step,
                        const std::string& path);
 

@@ -18,6 +18,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
+#include "mylos/data/arrays/coordinates.hpp"
 #include "mylos/data/arrays/layout/axes.hpp"
 #include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 #include "mylos/data/arrays/numbers/number_conversion.hpp"
@@ -81,6 +82,25 @@ void order_as_grid(const ArrayOptions& arrays, const std::string& array, PointWe
   }
 }
 
+/// Throws if the array of weights states other coordinates than the grid of the training data.
+void require_same_places(const WeightOptions& options, const ArrayOptions& arrays, const GridAxes& grid,
+                         const std::string& source) {
+  const hdf5::File file = hdf5::File::open(options.file);
+  const hdf5::Array array(file, options.array);
+  const std::vector<std::int64_t>& dims = array.facts().dims;
+  const std::vector<std::string> scales = array.scales();
+  const auto named = std::ranges::find(arrays.axes_of, options.array, &ArrayAxes::array);
+  for (std::size_t i = 0; i < grid.size() && dims.size() == grid.size(); ++i) {
+    std::size_t at = i;  // the stored axis
+    if (named != arrays.axes_of.end())
+      at = static_cast<std::size_t>(std::ranges::find(named->axes, grid[i].name) - named->axes.begin());
+    if (at >= dims.size() || scales[at].empty()) continue;
+    const GridAxis stated =
+        stated_axis(file, scales[at], {.name = grid[i].name, .extent = dims[at], .count = dims[at]});
+    require_same_axes({grid[i]}, source, {stated}, fmt::format("{}: array {}", options.file, options.array));
+  }
+}
+
 std::string digest_of(const PointWeights* weights) {
   if (weights == nullptr) return "none";
   return fmt::format("[{}] numbers of digest {:08x}", fmt::join(weights->extents, ", "),
@@ -98,7 +118,7 @@ void require_points(const PointWeights& weights, std::int64_t points) {
 
 std::shared_ptr<const PointWeights> weights_by_latitude(const DataDescription& data) {
   const SampleMeaning meaning = data.meaning();
-  const GridAxes& axes = meaning.axes;
+  const GridAxes axes = of_grid(meaning.axes);
   const std::optional<std::size_t> latitude = latitude_axis(axes);
   if (!latitude) {
     std::vector<std::string> found;
@@ -183,6 +203,8 @@ std::shared_ptr<const PointWeights> point_weights_of(const Options& options, con
   std::shared_ptr<const PointWeights> of_points =
       options.data.weights.latitude ? weights_by_latitude(data)
                                     : read_point_weights(options.data, options.model.outputs);
+  if (options.data.weights.given())
+    require_same_places(options.data.weights, options.data.arrays, of_grid(data.meaning().axes), data.path());
   const std::vector<std::uint8_t> mask = data.mask().targets;
   const std::vector<float> of_channels = channel_weights(options.data.weights, data.target_arrays());
   if (mask.empty() && of_channels.empty()) return of_points;

@@ -23,6 +23,7 @@ constexpr const char* weights_path = "/loss/weights";
 constexpr const char* number_weights_path = "/loss/weights_of_numbers";
 constexpr const char* grid_path = "/samples/grid";
 constexpr const char* axes_path = "/samples/axes";
+constexpr const char* array_axes_path = "/samples/array_axes";
 constexpr const char* masks_path = "/samples/masks";
 constexpr const char* level_step_path = "/samples/level_step";
 
@@ -194,7 +195,10 @@ StoredData read_stored_data(const CheckpointReader& reader) {
 void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
                  const SampleMeaning& meaning) {
   if (!grid.empty()) state.add_text(grid_path, fmt::format("{}", fmt::join(grid, " ")));
-  if (!meaning.axes.empty()) state.add_text(axes_path, text_of_axes(meaning.axes));
+  if (const GridAxes axes = of_grid(meaning.axes); !axes.empty())
+    state.add_text(axes_path, text_of_axes(axes));
+  if (const GridAxes axes = of_arrays(meaning.axes); !axes.empty())
+    state.add_text(array_axes_path, text_of_axes(axes));
   const LevelStep& step = meaning.level_step;
   if (step.is_stated()) state.add_text(level_step_path, text_of_step(step));
   if (!meaning.masks.empty()) state.add_text(masks_path, text_of_masks(meaning.masks));
@@ -204,8 +208,11 @@ void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,
 
 SampleMeaning stored_samples(const CheckpointReader& reader) {
   SampleMeaning meaning{.grid = stored_grid(reader)};
-  if (reader.exists(axes_path))
-    meaning.axes = axes_of_text(reader.text(axes_path), fmt::format("{}: {}", reader.path(), axes_path));
+  for (const char* path : {axes_path, array_axes_path}) {
+    if (!reader.exists(path)) continue;
+    const GridAxes axes = axes_of_text(reader.text(path), fmt::format("{}: {}", reader.path(), path));
+    meaning.axes.insert(meaning.axes.end(), axes.begin(), axes.end());
+  }
   if (reader.exists(level_step_path)) {
     meaning.level_step =
         step_of_text(reader.text(level_step_path), fmt::format("{}: {}", reader.path(), level_step_path));
