@@ -30,7 +30,7 @@ TURNED = ALL
 STEP = all_but("tuned", "climatology")                      # which is a mean over levels
 IRREGULAR = all_but("rollout", "climatology")               # the former reads the levels before it
 BACKWARDS = ALL
-CALENDAR = all_but("tuned")
+CALENDAR = all_but("tuned", "climatology")              # likewise
 TORN = ALL                                                  # arrays of one file at different places
 LARGER = "training", "test", "truth", "climatology"         # networks move to other grids
 
@@ -201,7 +201,7 @@ CHANGES = {
     "leap years only": (CALENDAR, {"calendar": "all_leap"}),
     "years of 366 days": (CALENDAR, {"calendar": "366_day"}),
     "julian": (CALENDAR, {"calendar": "julian"}),
-    "before 1582": (CALENDAR, since("1500-03-01")),
+    "before 1582": (OTHER_TIMES, since("1500-03-01")),
     "proleptic before 1582": (CALENDAR, since("1500-03-01", calendar="proleptic_gregorian")),
 }
 

@@ -203,7 +203,7 @@ def check_stored(command):
     for path in (next((command.folder / "runs/maps/checkpoints").glob("step-*.h5")), command.folder / "maps.h5"):
         with h5py.File(path) as file:
             axes, of_arrays = ([line.split("\t") for line in file[f"samples/{name}"][()].decode().split("\n")] for name in ("axes", "array_axes"))
-            assert file["samples/level_step"][()].decode() == "6 hours, calendar gregorian"
+            assert file["samples/level_step"][()].decode() == "6 hours, calendar standard (Gregorian)"
         assert [axis[:2] for axis in axes] == [[name, UNITS[name]] for name in ("lat", "lon")]
         for axis in axes:
             assert numpy.array_equal([float(value) for value in axis[2:]], COORDINATES[axis[0]])

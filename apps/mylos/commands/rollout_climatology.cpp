@@ -124,7 +124,8 @@ void read_days(const StoredLevels& levels, const std::vector<int>& days, const L
   std::vector<float> level(values);
   for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
     const LevelTimes& times = levels.times(trajectory);
-    if (times.are_known() && comparable_calendar(times) == comparable_calendar(truth)) continue;
+    if (times.are_known() && are_same_calendar(comparable_calendar(times), comparable_calendar(truth)))
+      continue;
     fail_input(
         errors::data_mismatch,
         "{}: --climatology {} needs the time of every level, by the calendar of the truth, {}; found {}",

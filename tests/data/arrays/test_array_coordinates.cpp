@@ -47,7 +47,7 @@ TEST(ArrayCoordinates, AreThoseOfTheFilesAfterSlicing) {
   const auto store = open_array_store({write(folder / "a.h5", hours, north)}, options);
   const GridAxes expected{{"lat", "degrees_north", {-10, 30}}, {"lat", "", {}, "/u"}, {"lat", "", {}, "/v"}};
   EXPECT_EQ(store->axes(), expected);
-  EXPECT_EQ(store->level_step(), (LevelStep{12, "hours", "gregorian"}));
+  EXPECT_EQ(store->level_step(), (LevelStep{12, "hours", "standard (Gregorian)"}));
 }
 
 TEST(ArrayCoordinates, DifferBetweenFilesOnlyIfIgnored) {

@@ -284,11 +284,18 @@ TEST(LevelTimes, CompareTheGregorianCalendars) {
   const auto name = [](Calendar calendar, const char* units) {
     return comparable_calendar({calendar, {instant_of(units, 0, calendar)}});
   };
-  EXPECT_EQ(name(Calendar::standard, "days since 1582-10-15"), "gregorian");
-  EXPECT_EQ(name(Calendar::proleptic_gregorian, "days since 2000-01-01"), "gregorian");
+  EXPECT_EQ(name(Calendar::standard, "days since 1582-10-15"), "standard (Gregorian)");
+  EXPECT_EQ(name(Calendar::proleptic_gregorian, "days since 2000-01-01"), "proleptic_gregorian (Gregorian)");
   EXPECT_EQ(name(Calendar::standard, "days since 1582-10-04"), "standard");
   EXPECT_EQ(name(Calendar::noleap, "days since 2000-01-01"), "noleap");
   EXPECT_EQ(comparable_calendar({}), "");
+  EXPECT_TRUE(are_same_calendar("standard (Gregorian)", "proleptic_gregorian (Gregorian)"));
+  EXPECT_TRUE(are_same_calendar("standard (Gregorian)", "standard"));
+  EXPECT_FALSE(are_same_calendar("standard (Gregorian)", "proleptic_gregorian"));
+  EXPECT_FALSE(are_same_calendar("standard", "proleptic_gregorian"));
+  EXPECT_EQ(common_calendar("standard (Gregorian)", "proleptic_gregorian (Gregorian)"),
+            "standard (Gregorian)");
+  EXPECT_EQ(common_calendar("standard (Gregorian)", "standard"), "standard");
 }
 
 }  // namespace mylos::cf_time_test

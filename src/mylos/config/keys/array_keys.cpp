@@ -303,7 +303,7 @@ void add_array_keys(Schema& schema) {
       "What the files state of the times of levels (the coordinates of the axis \"time\"). error: a "
       "level that is missing, repeated or out of order is refused: windows count levels. break: no window "
       "contains such a step. Both refuse files whose levels are further apart than those of the "
-      "training, or nearer. ignore: times are neither read nor compared.");
+      "training, or nearer. ignore: times are not compared, and read by data.arrays.encodings alone.");
   fill_mask(keys.add(
       "mask", "path of an array, or \"fill\", or a table of them by array", "",
       "The points of inputs and targets that have a value: the sea of an ocean. An array of the files, 0 or "

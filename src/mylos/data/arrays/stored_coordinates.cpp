@@ -127,7 +127,8 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
   own.calendar = comparable_calendar(times.back());
   require_same_step(level_step, step_from, own, path);
   if (step_from.empty() && own.is_stated()) step_from = path;
-  if (level_step.calendar.empty()) level_step.calendar = own.calendar;
+  level_step.calendar =
+      level_step.calendar.empty() ? own.calendar : common_calendar(level_step.calendar, own.calendar);
   if (!level_step.is_known()) std::tie(level_step.length, level_step.unit) = std::tie(own.length, own.unit);
   return runs;
 }

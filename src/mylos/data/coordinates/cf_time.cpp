@@ -95,6 +95,14 @@ std::optional<std::int64_t> checked_day(Calendar calendar, const CivilDate& date
   return day_number(rules, date) + (is_early ? julian_shift() : 0);
 }
 
+/// Of times by which standard and proleptic_gregorian are the same.
+constexpr const char* late_suffix = " (Gregorian)";
+
+std::string_view without_suffix(std::string_view calendar) {
+  if (calendar.ends_with(late_suffix)) calendar.remove_suffix(std::string_view(late_suffix).size());
+  return calendar;
+}
+
 /// Returns the same day and time some months later; the last day of a shorter month.
 Instant months_later(Calendar calendar, Instant instant, std::int64_t months) {
   const CfDate date = date_of(calendar, instant);
@@ -344,10 +352,19 @@ Instant LevelTimes::at(std::int64_t level, double step_ms) const {
 
 std::string comparable_calendar(const LevelTimes& times) {
   if (!times.are_known()) return "";
-  const bool is_mixed_or_proleptic =
+  const bool has_late_twin =
       times.calendar == Calendar::standard || times.calendar == Calendar::proleptic_gregorian;
   const bool is_late = *std::ranges::min_element(times.instants) >= first_gregorian_day() * day_ms;
-  return is_mixed_or_proleptic && is_late ? "gregorian" : name_of(times.calendar);
+  return std::string(name_of(times.calendar)) + (has_late_twin && is_late ? late_suffix : "");
+}
+
+bool are_same_calendar(std::string_view one, std::string_view other) {
+  return without_suffix(one) == without_suffix(other) ||
+         (one.ends_with(late_suffix) && other.ends_with(late_suffix));
+}
+
+std::string common_calendar(const std::string& one, const std::string& other) {
+  return other.empty() || other.ends_with(late_suffix) ? one : std::string(without_suffix(one));
 }
 
 }  // namespace mylos

@@ -77,6 +77,8 @@ struct LevelTimes {
   std::vector<Instant> instants = {};
 
   [[nodiscard]] bool are_known() const { return !instants.empty(); }
+  /// Returns the usual distance of levels, the mean without gaps; 0 of one level.
+  [[nodiscard]] Instant usual_step() const { return step_; }
   /// Returns whether those of one level or more are known, and usually increase.
   [[nodiscard]] bool increase() const { return instants.size() == 1 || step_ > 0; }
   /// Returns the instant of a level. Levels beyond the last one follow at the usual distance: months, whose
@@ -89,8 +91,11 @@ struct LevelTimes {
   int months_ = 0;    // instead, if not 0
 };
 
-/// Returns the name by which calendars are compared: "gregorian" of times by which standard and
-/// proleptic_gregorian are the same, since 1582-10-15.
+/// Returns the calendar by which times are compared: "noleap"; "standard (Gregorian)" or "proleptic_gregorian
+/// (Gregorian)" of times since 1582-10-15, by which the two are the same; "" of times that are not known.
 [[nodiscard]] std::string comparable_calendar(const LevelTimes& times);
+[[nodiscard]] bool are_same_calendar(std::string_view one, std::string_view other);
+/// Returns the calendar of times of both, which are of the same.
+[[nodiscard]] std::string common_calendar(const std::string& one, const std::string& other);
 
 }  // namespace mylos

@@ -52,7 +52,9 @@ void require_same_step(const LevelStep& expected, const std::string& source, con
 
 void require_same_calendar(const LevelStep& expected, const std::string& source, const LevelStep& step,
                            const std::string& path) {
-  if (expected.calendar.empty() || step.calendar.empty() || expected.calendar == step.calendar) return;
+  if (expected.calendar.empty() || step.calendar.empty() ||
+      are_same_calendar(expected.calendar, step.calendar))
+    return;
   fail_input(errors::data_mismatch,
              "{}: its times are of the calendar {}, those of {} of {}: the same date is another day of the "
              "year; convert one of them, or set data.arrays.gaps = \"ignore\" before training if times mean "
@@ -62,12 +64,9 @@ void require_same_calendar(const LevelStep& expected, const std::string& source,
 
 void require_same_instants(const LevelTimes& expected, const std::string& source, const LevelTimes& times,
                            const std::string& path) {
-  if (comparable_calendar(expected) != comparable_calendar(times)) return;
+  if (!are_same_calendar(comparable_calendar(expected), comparable_calendar(times))) return;
   const std::size_t count = std::min(expected.instants.size(), times.instants.size());
-  const auto distance = [](const LevelTimes& of) {
-    return of.instants.size() > 1 ? std::abs(of.instants[1] - of.instants[0]) : Instant{0};
-  };
-  const double step = static_cast<double>(std::max(distance(expected), distance(times)));
+  const auto step = static_cast<double>(std::max(expected.usual_step(), times.usual_step()));
   for (std::size_t level = 0; level < count; ++level) {
     const Instant apart = times.instants[level] - expected.instants[level];
     if (static_cast<double>(std::abs(apart)) <= tolerance_of_instant * step) continue;
@@ -90,7 +89,8 @@ LevelStep step_of_text(std::string_view text, const std::string& where) {
   const auto [read, error] = std::from_chars(text.data(), end, step.length);
   const std::size_t calendar = text.rfind(before_calendar);
   const bool has_calendar = calendar != std::string_view::npos;
-  const bool is_length = step.length > 0 || (has_calendar && step.length == 0);
+  const bool is_length =
+      std::isfinite(step.length) && (step.length > 0 || (has_calendar && step.length == 0));
   if (error != std::errc() || read == end || *read != ' ' || !is_length)
     fail_input(errors::damaged, "{} is \"{}\", expected a positive number and a unit", where,
                printable(text));
