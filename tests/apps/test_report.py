@@ -230,12 +230,14 @@ def check_fields(command):
         run, = report(command, f"bad{i}")["runs"]
         assert run["samples"] is None and run["notes"] == ["samples.json: is not whole, or no fields of samples: left out"], (change, run["notes"])
     assert found["variables"] is None
-    variables = {"names": ["u"], "units": ["K"], "levels": [1, 2], "measures": {"rmse": [[0.5, None]]}}
+    variables = {"names": ["u"], "units": ["K"], "levels": [1, 2], "coverage": 0.9,
+                 "measures": {"rmse": [[0.5, None]], "interval_coverage": [[1, 0.875]], "interval_width": [[2, 3]]}}
     command.write("fields/long.rollout.json", json.dumps({**rollout, "variables": variables}))
     found, = report(command, "fields")["runs"][0]["rollouts"]
     assert found["variables"] == variables
     for change in ({"errors": {"step": [1], "nrmse": [1, 2]}}, {"spectrum": {"wavenumber": [0]}}, {"pictures": 3}, {"members": {}},
-                   {"variables": 3}, {"variables": {**variables, "measures": {"rmse": [[1]]}}}, {"variables": {**variables, "units": []}}):
+                   {"variables": 3}, {"variables": {**variables, "measures": {"rmse": [[1]]}}}, {"variables": {**variables, "units": []}},
+                   {"variables": {**variables, "coverage": "much"}}):
         command.write("bad0/x.rollout.json", json.dumps({**rollout, **change}))
         run, = report(command, "bad0")["runs"]
         assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])

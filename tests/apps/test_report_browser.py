@@ -66,7 +66,7 @@ def check_pages(command, repository):
     make_sweeps(command)
     for expected, pages in ((f"{CURVES},share,parts,time,memory,memory-steps", ["one/report.html"]),
                             (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory,memory-host_bytes,memory-host_peak_bytes", ["both.html"]),
-                            ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1,samples-0-test-2", ["fields/report.html"]),
+                            ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-rmse-0,rollout-0-0-coverage-0,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1,samples-0-test-2", ["fields/report.html"]),
                             ("loss,reliability-0", ["sure/report.html"]), ("loss,gradient-norm", ["signed/report.html"]), (SWEEP, ["grid.html", "large.html"]), ("parallel,curves", ["damaged.html"]),
                             ("", ["bare.html"]), (f"{CURVES},health-0,ratio-0,parts", ["long/report.html"]), ("loss", ["hostile/report.html", "old/report.html"])):
         line = [repository / "scripts/check-report", "--expect", expected, *(command.folder / page for page in pages)]

@@ -151,8 +151,8 @@ def check_bounds(command):
     command.must("rollout", "model.h5", "fresh.h5", "--steps", 2, "--out", "two.h5")  # fewer steps, no truth
     with h5py.File(command.folder / "two.h5") as file:
         assert numpy.allclose((file["heat_upper"][1:] - file["heat_lower"][1:])[:, 0, 0], 2 * quantiles[:2, 1], rtol=1e-5)
-    drawn = command.document("flow.rollout.json")["variables"]["measures"]
-    assert numpy.allclose(numpy.transpose(drawn["interval_width"]), 2 * quantiles)
+    drawn = command.document("flow.rollout.json")["variables"]
+    assert numpy.allclose(numpy.transpose(drawn["measures"]["interval_width"]), 2 * quantiles) and drawn["coverage"] == float(COVERAGE)
 
 
 def check_not_finite(command):

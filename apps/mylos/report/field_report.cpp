@@ -85,11 +85,14 @@ bool is_spectrum(const ordered_json& spectrum) {
                                 {"error", lines}});
 }
 
-/// Errors by variable and lead time, which rollouts without a truth, and older files, lack.
+/// Errors by variable and lead time, which rollouts without a truth, and older files, lack. Those with
+/// intervals have the coverage that was asked for.
 bool are_variables(const ordered_json& variables) {
   const std::size_t names = size_of_member(variables, "names");
   const std::size_t levels = size_of_member(variables, "levels");
   const Requirement curves = list_of(list_of(is_number_or_null, levels, levels), names, names);
+  if (variables.is_object() && variables.contains("coverage") && !variables["coverage"].is_number())
+    return false;
   return has_members(variables, {{"names", list_of(is_text, 0, max_variables)},
                                  {"units", list_of(is_text, names, names)},
                                  {"levels", list_of(is_number, 0, max_levels)},

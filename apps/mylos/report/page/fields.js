@@ -39,19 +39,24 @@ function rolloutCards(id, name, rollout) {
   return [...charts.filter((chart) => chart), ...variableCharts(id, name, rollout.variables), ...pictureCards(`${id}-picture`, name, pictures, "")];
 }
 
-// The errors of each variable against the lead time, in its units, and its anomaly correlation.
+// The errors of each variable against the lead time, in its units, its anomaly correlation, and its calibrated intervals.
 function variableCharts(id, name, variables) {
   if (!variables) return [];
-  const { names, units, levels, measures } = variables;
+  const { names, units, levels, measures, coverage } = variables;
+  const halves = measures.interval_width && measures.interval_width.map((widths) => widths.map((width) => (width === null ? null : width / 2)));
   return names.flatMap((variable, i) => {
     const lines = (list) => list.filter(([key]) => measures[key]).map(([key, label], look) => lineThrough(label, look, levels, measures[key][i]));
     const unit = units[i] ? ` (${units[i]})` : "";
     return [
       lineChart({ id: `${id}-rmse-${i}`, title: `RMSE of ${variable}${unit}, ${name}`, log: "auto", axis: "level",
-        lines: lines([["rmse", measures.spread ? "mean of the ensemble" : "network"], ["persistence_rmse", "persistence"], ["climatology_rmse", "climatology"], ["spread", "spread of the ensemble"]]),
+        lines: [...lines([["rmse", measures.spread ? "mean of the ensemble" : "network"], ["persistence_rmse", "persistence"], ["climatology_rmse", "climatology"], ["spread", "spread of the ensemble"]]),
+          ...(halves ? [lineThrough("half of the interval, which holds all points", 4, levels, halves[i])] : [])],
         summary: "Against the lead time, in levels." }),
       measures.acc ? lineChart({ id: `${id}-acc-${i}`, title: `Anomaly correlation of ${variable}, ${name}`, axis: "level",
         lines: lines([["acc", measures.spread ? "mean of the ensemble" : "network"], ["persistence_acc", "persistence"]]) }) : null,
+      measures.interval_coverage ? lineChart({ id: `${id}-coverage-${i}`, title: `Coverage of the intervals of ${variable}, ${name}`, axis: "level", format: percent,
+        lines: [...lines([["interval_coverage", "observed"]]), ...(coverage ? [lineThrough("asked for", 1, levels, levels.map(() => coverage))] : [])],
+        summary: "The share of the starts whose interval holds all points." }) : null,
     ].filter((chart) => chart);
   });
 }

@@ -154,6 +154,7 @@ ordered_json json_of_variables(const StepScores& scores, const ScoreAxes& axes) 
   }
   for (const std::int64_t place : places)
     json["levels"].push_back(axes.levels[static_cast<std::size_t>(place)]);
+  if (scores.coverage > 0) json["coverage"] = scores.coverage;
   for (const ScoreTable& table : score_tables(scores)) {
     ordered_json& measure = json["measures"][table.name] = ordered_json::array();
     for (std::int64_t variable = 0; variable < count; ++variable) {
