@@ -189,14 +189,18 @@ ExitCode export_command(const ExportArguments& arguments);
 
 struct CalibrateArguments {
   NamedCheckpoint run;
+  bool ensemble = false;             // of the mean of several networks
+  std::vector<std::string> more;     // words of the command line after the first
   std::string split = "validation";  // or "test"
   std::string data;                  // a file in place of the split; "" = none
   double coverage = 0.9;
   std::int64_t rollout = 0;  // lead times of rollouts, in steps; 0: of single predictions alone
-  std::string output;        // the model file; "" = calibrated.h5 in the run's folder
+  std::string output;  // the model file; "" = calibrated.h5 in the run's folder. Of an ensemble: a folder
   bool input_statistics = false;
 };
 ExitCode calibrate_command(const CalibrateArguments& arguments);
+/// Of the mean over several networks.
+ExitCode calibrate_members(const CalibrateArguments& arguments);
 
 struct InitArguments {
   std::string deck;

@@ -234,4 +234,6 @@ def check_damage(command):
             command.must(*arguments)
 
 
-run_cases(set_up, check_quantiles, check_points, check_bounds, check_not_finite, check_other_networks, check_ranks, check_refusals, check_damage)
+if __name__ == "__main__":
+    run_cases(set_up, check_quantiles, check_points, check_bounds, check_not_finite, check_other_networks, check_ranks, check_refusals,
+              check_damage)

@@ -132,9 +132,14 @@ TEST(ConformalCalibration, IsReadAsItWasWritten) {
     ConformalCalibration of_rollouts = written;
     of_rollouts.quantiles = {1, 2, 3, 4, 5, 6};
     of_rollouts.lead_times = 3;
+    ConformalCalibration of_ensemble = of_rollouts;
+    of_ensemble.quantiles = {6, 5, 4, 3};
+    of_ensemble.lead_times = 2;
+    of_ensemble.members = 5;
     CheckpointState state;
     add_calibration(state, written);
     add_calibration(state, of_rollouts);
+    add_calibration(state, of_ensemble);
     CheckpointHeader header;
     header.deck = "[run]";
     write_checkpoint_file(ranks, path, header, state);
@@ -143,6 +148,8 @@ TEST(ConformalCalibration, IsReadAsItWasWritten) {
     const auto found = read_calibration(reader, Calibrated::rollouts);
     EXPECT_EQ(found, of_rollouts);
     EXPECT_EQ(found->at_lead_time(2).quantiles, (std::vector<double>{3, 4}));
+    EXPECT_EQ(read_calibration(reader, Calibrated::ensemble_rollouts), of_ensemble);
+    EXPECT_FALSE(read_calibration(reader, Calibrated::ensemble_predictions).has_value());
   }
 }
 

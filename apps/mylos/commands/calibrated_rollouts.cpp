@@ -9,7 +9,6 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/inference/infer.hpp"
 #include "mylos/inference/rollout/rollout.hpp"
 #include "mylos/inference/rollout/stored_trajectories.hpp"
 #include "mylos/inference/uncertainty/conformal_scores.hpp"
@@ -23,9 +22,7 @@ std::int64_t count_trajectories(const StoredTrajectories& of) {
   return std::ssize(all);
 }
 
-}  // namespace
-
-StoredTrajectories open_calibration_rollouts(const OpenModel& open, std::int64_t steps, double coverage) {
+StoredTrajectories rollouts_in(const OpenModel& open, std::int64_t steps, double coverage) {
   const ArrayOptions& arrays = open.network().options.data.arrays;
   const std::vector<std::string>& files = open.opened.data->arrays(DataPart::train)->files();
   const auto starts = std::make_shared<const StoredLevels>(files, arrays, LevelsOf::inputs);
@@ -43,18 +40,30 @@ StoredTrajectories open_calibration_rollouts(const OpenModel& open, std::int64_t
   return {arrays, starts, truth, std::move(members), open.network().samples.level_step};
 }
 
-CalibratedRollouts calibrate_rollouts(const OpenModel& open, const StoredTrajectories& trajectories,
-                                      std::int64_t steps, double coverage) {
+}  // namespace
+
+std::optional<CalibrationRollouts> open_calibration_rollouts(const OpenModel& open, std::int64_t steps,
+                                                             double coverage) {
+  std::optional<CalibrationRollouts> rollouts;
+  run_on_all(open.communicator->ranks(), [&] {
+    if (steps > 0) rollouts.emplace(steps, rollouts_in(open, steps, coverage));
+  });
+  return rollouts;
+}
+
+CalibratedRollouts calibrate_rollouts(const OpenModel& open, const CalibrationRollouts& rollouts,
+                                      std::span<RowInference* const> networks, std::int64_t piece,
+                                      double coverage) {
   const StoredNetwork& network = open.network();
   RankGroup& ranks = open.communicator->ranks();
+  const auto& [steps, trajectories] = rollouts;
   std::optional<ConformalScores> scores;
-  std::optional<RowInference> rows;
-  RolloutRequest request{.steps = steps, .take = {}, .take_scores = {}};
+  RolloutRequest request{.steps = steps, .networks = std::ssize(networks), .take = {}, .take_scores = {}};
   run_on_all(ranks, [&] {
     const LevelLayout& layout = trajectories.layout();
     const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
     const std::int64_t members = trajectories.members();
-    request.members_at_once = std::clamp<std::int64_t>(open.model->samples() / rows_of_member, 1, members);
+    request.members_at_once = std::clamp<std::int64_t>(piece / rows_of_member, 1, members);
     if (const auto weights = target_shape(network.chain).weights)
       request.weights = MeasureWeights(weights->values, weights->channels);
     const std::int64_t share = mylos::share_of(members, ranks.rank(), ranks.size()).count;
@@ -63,14 +72,11 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, const StoredTraject
                         rollout_bytes(layout, request, members, ranks.size()) +
                             ConformalScores::memory_bytes(columns, share));
     scores.emplace(ConformalScore::absolute, columns, share);
-    const ArrayOptions& arrays = network.options.data.arrays;
-    rows.emplace(open.context(), network.training.normalizer, arrays.any_may_be_missing(arrays.inputs));
   });
   request.take_scores = [&](std::int64_t step, std::span<const VariableScores> found) {
     std::int64_t column = (step - 1) * std::ssize(found);
     for (const VariableScores& variable : found) scores->add(column++, variable.network.max_absolute);
   };
-  RowInference* const networks[] = {&*rows};
   static_cast<void>(roll_out(networks, ranks, trajectories, request));
   if (const std::int64_t count = scores->not_finite(ranks); count > 0) {
     fail_run(errors::not_finite,
@@ -83,7 +89,8 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, const StoredTraject
                           .split = {},
                           .score = ConformalScore::absolute,
                           .quantiles = scores->quantiles(ranks, coverage),
-                          .lead_times = steps},
+                          .lead_times = steps,
+                          .members = std::ssize(networks)},
           .trajectories = count_trajectories(trajectories)};
 }
 

@@ -37,7 +37,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   });
   const auto pass = open->pass_over(part);
   const InferenceContext context = open->context();
-  StatedUncertainty uncertainty(target_shape(chain), network);
+  StatedUncertainty uncertainty(target_shape(chain), network, network.calibration);
   if (arguments.variables) uncertainty.measure_errors();
   const std::int64_t outputs = chain.outputs();
   const Arena floats("outputs as floats",

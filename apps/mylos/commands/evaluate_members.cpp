@@ -8,6 +8,7 @@
 #include "commands/uncertain_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/ensemble/ensemble_calibration.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/train/evaluation/mean_evaluation.hpp"
 #include "tables/measure_lines.hpp"
@@ -33,7 +34,9 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   });
   TargetShape shape = target_shape(network.chain);
   shape.has_deviations = is_of_numbers(network.chain.prediction());
-  StatedUncertainty uncertainty(shape, network, false);
+  StatedUncertainty uncertainty(
+      shape, network,
+      read_ensemble_calibration(communicator.ranks(), model.members, Calibrated::ensemble_predictions).found);
   if (arguments.variables) uncertainty.measure_errors();
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);

@@ -8,6 +8,7 @@
 #include "commands/prediction_writer.hpp"
 #include "commands/uncertain_model.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/ensemble/ensemble_calibration.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -38,13 +39,16 @@ ExitCode predict_members(const PredictArguments& given) {
       DataPart::train);
   RankGroup& ranks = model.open->communicator->ranks();
   const std::int64_t width = model.pass->width();
+  const auto [calibration, is_of_others] =
+      read_ensemble_calibration(ranks, model.members, Calibrated::ensemble_predictions);
   const PredictedNetwork predicted{
       .opened = model.open->opened,
       .checkpoint = arguments.members.ensemble ? model.name : model.open->network().path,
       .parts = {.has_deviation = true,
-                .coverage = {},
+                .coverage = calibration ? std::optional(calibration->coverage) : std::nullopt,
                 .quantiles = {},
-                .members = arguments.writes_members ? model.pass->members() : 0}};
+                .members = arguments.writes_members ? model.pass->members() : 0},
+      .calibration = calibration ? &*calibration : nullptr};
   std::optional<PredictionWriter> writer;
   // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
   run_on_all(ranks, [&] {
@@ -69,7 +73,8 @@ ExitCode predict_members(const PredictArguments& given) {
   model.pass->run(take, arguments.writes_members ? ConsumeMember(take_member) : ConsumeMember());
   finish_predictions(
       ranks, predicted, writer ? &*writer : nullptr, arguments,
-      fmt::format("mean and standard deviation of {}", model.name),
+      fmt::format("mean and standard deviation of {}{}", model.name,
+                  is_of_others ? ", without intervals: the calibration is of another ensemble" : ""),
       describe_outside(ranks, model.open->opened, model.pass->outside_range(), DataPart::train));
   return ExitCode::done;
 }

@@ -19,6 +19,7 @@
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/ensemble/ensemble_calibration.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 #include "tables/rollout_table.hpp"
@@ -66,21 +67,21 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
     require_replaceable(output, OutputKind::other);
 }
 
-/// Returns the intervals of the network's rollouts, if it has some and the state is its own, not a mean.
-/// Throws Error (bad_input) where they end before the rollout.
-const ConformalCalibration* intervals_of(const StoredNetwork& network, const LevelLayout& layout,
-                                         const RolloutRequest& request) {
-  if (!network.rollout_calibration || request.forecasts() > 1) return nullptr;
-  const ConformalCalibration& found = *network.rollout_calibration;
-  require_calibration_fits(found, {.channels = layout.outputs()}, network.path);
-  if (request.steps > found.lead_times) {
+/// Returns the intervals of the rollouts of these networks without noise and masks, if they have some. Throws
+/// Error (bad_input) where they end before the rollout.
+const ConformalCalibration* intervals_of(const StoredNetwork& network, const EnsembleCalibration& ensemble,
+                                         const LevelLayout& layout, const RolloutRequest& request) {
+  const auto& found = request.networks > 1 ? ensemble.found : network.rollout_calibration;
+  if (!found || request.copies > 1) return nullptr;
+  require_calibration_fits(*found, {.channels = layout.outputs()}, network.path);
+  if (request.steps > found->lead_times) {
     fail_input(
         errors::bad_argument,
         "--steps {}: the intervals of {} are of lead times up to {} steps; take no more, or calibrate the "
         "run by `mylos calibrate --rollout {}`",
-        request.steps, network.path, found.lead_times, request.steps);
+        request.steps, network.path, found->lead_times, request.steps);
   }
-  return &found;
+  return &*found;
 }
 
 /// Returns "traj.h5: 200 steps of 1 member, compared with run09.h5".
@@ -108,6 +109,8 @@ ExitCode rollout_command(const RolloutArguments& given) {
   const StoredNetwork& network = open.network();
   RankGroup& ranks = open.communicator->ranks();
   const bool is_first = ranks.rank() == 0;
+  const EnsembleCalibration calibration =
+      read_ensemble_calibration(ranks, networks.members, Calibrated::ensemble_rollouts);
   RolloutData data;
   std::vector<std::unique_ptr<RowInference>> rows;
   std::vector<RowInference*> each;
@@ -132,7 +135,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
         weights != nullptr && (weights->channels == 1 || weights->channels == layout.outputs());
     if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
-    request.intervals = intervals_of(network, layout, request);
+    request.intervals = intervals_of(network, calibration, layout, request);
     bytes = rollout_bytes(layout, request, data.trajectories->members(), ranks.size());
     require_host_memory(fmt::format("{}: its rollouts", arguments.start), bytes);
     if (arguments.perturb > 0) {
@@ -185,8 +188,9 @@ ExitCode rollout_command(const RolloutArguments& given) {
   output.line(describe(arguments, result, request));
   if (networks.weights != nullptr && !request.weights.any())
     output.line("all points count alike: the weights of the training are those of another grid");
-  if (network.rollout_calibration && request.intervals == nullptr)
-    output.line("without intervals: the calibration is of one network's rollouts, not of a mean");
+  const bool has_any = network.rollout_calibration || calibration.found || calibration.is_of_others;
+  if (has_any && request.intervals == nullptr)
+    output.line("without intervals: the calibration is of other rollouts, not of the mean of these");
   print_rollout(output, result, levels->member_names(), has_truth);
   const std::string scores = has_truth ? paths.scores + ", " : "";
   output.line(fmt::format("{}, {}{}, {}", paths.errors, scores, paths.spectrum, paths.document));

@@ -38,7 +38,8 @@ RolloutLevels::RolloutLevels(const RolloutArguments& arguments, const StoredNetw
                        .forecasts = request.forecasts()};
   if (intervals_ != nullptr) {
     for (const char* suffix : {"_lower", "_upper"})
-      shape.parts.push_back({.suffix = suffix, .coverage = intervals_->coverage, .quantile = {}});
+      shape.parts.push_back(
+          {.suffix = suffix, .coverage = intervals_->coverage, .quantile = {}, .is_of_mean = true});
     lower_.resize(static_cast<std::size_t>(layout.state_values()));
     upper_.resize(lower_.size());
   }
@@ -82,12 +83,13 @@ void RolloutLevels::take(std::int64_t member, std::int64_t step, std::span<const
 }
 
 void RolloutLevels::write_bounds(std::int64_t member, std::int64_t step, std::span<const float> states) {
+  mean_of_members(states, mean_);
   if (step == 0) {
-    file_->write(member, step, states, 1);
-    file_->write(member, step, states, 2);
+    file_->write(member, step, mean_, 1);
+    file_->write(member, step, mean_, 2);
     return;
   }
-  intervals_->at_lead_time(step).bounds(states, {}, lower_, upper_);
+  intervals_->at_lead_time(step).bounds(mean_, {}, lower_, upper_);
   file_->write(member, step, lower_, 1);
   file_->write(member, step, upper_, 2);
 }

@@ -3,7 +3,6 @@
 #include "commands/uncertain_model.hpp"
 #include "launch/start.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/ensemble/ensemble_pass.hpp"
 #include "mylos/inference/stored/network_state.hpp"
 #include "mylos/inference/stored/other_grid.hpp"
 
@@ -30,27 +29,25 @@ void set_masks(StoredNetwork& network, std::int64_t seed) {
 
 }  // namespace
 
+std::unique_ptr<RowInference> rows_of(const OpenModel& shared, const StoredNetwork& network,
+                                      InferenceModel& model) {
+  const ArrayOptions& arrays = network.options.data.arrays;
+  const InferenceContext context(*shared.execution, *shared.engines, model.passes(), network.known_classes());
+  return std::make_unique<RowInference>(context, network.training.normalizer,
+                                        arrays.any_may_be_missing(arrays.inputs));
+}
+
 std::vector<std::unique_ptr<RowInference>> RolloutNetworks::rows() const {
   std::vector<std::unique_ptr<RowInference>> all;
-  const auto has_missing = [](const StoredNetwork& network) {
-    const ArrayOptions& arrays = network.options.data.arrays;
-    return arrays.any_may_be_missing(arrays.inputs);
-  };
-  all.push_back(std::make_unique<RowInference>(first->context(), first->network().training.normalizer,
-                                               has_missing(first->network())));
-  for (const auto& other : others) {
-    const StoredNetwork& network = other->opened.network;
-    const InferenceContext context(*first->execution, *first->engines, other->model->passes(),
-                                   network.known_classes());
-    all.push_back(std::make_unique<RowInference>(context, network.training.normalizer, has_missing(network)));
-  }
+  all.push_back(rows_of(*first, first->network(), *first->model));
+  for (const auto& other : others) all.push_back(rows_of(*first, other->opened.network, *other->model));
   return all;
 }
 
 RolloutNetworks open_networks(const RolloutArguments& arguments,
                               const std::function<void(const StoredNetwork&)>& check) {
   RolloutNetworks networks;
-  std::vector<EnsembleMember> members;
+  std::vector<EnsembleMember>& members = networks.members;
   if (arguments.ensemble) members = members_of(ranks_of_start(), arguments);
   std::vector<std::int64_t> shape;
   const auto open = [&](const CheckpointReader& reader) {

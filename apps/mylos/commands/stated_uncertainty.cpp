@@ -12,9 +12,8 @@
 namespace mylos::app {
 
 StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwork& network,
-                                     bool is_of_network)
+                                     const std::optional<ConformalCalibration>& calibration)
     : shape_(shape), network_(network) {
-  const auto calibration = is_of_network ? network.calibration : std::nullopt;
   const std::span<const double> levels = network.chain.quantiles();
   if (shape.has_deviations || calibration || !levels.empty())
     measures_.emplace(shape.has_deviations, calibration, levels);

@@ -18,9 +18,9 @@ namespace mylos::app {
 class StatedUncertainty {
  public:
   /// Of predictions of a regression `shape`, whose data are those of `network`, which must outlive the
-  /// object. Intervals are measured if the network is calibrated and `is_of_network`, not the mean of
-  /// several.
-  StatedUncertainty(const TargetShape& shape, const StoredNetwork& network, bool is_of_network = true);
+  /// object. `calibration`: of the network, or of the mean of several, if there is one.
+  StatedUncertainty(const TargetShape& shape, const StoredNetwork& network,
+                    const std::optional<ConformalCalibration>& calibration);
 
   /// Measures the errors of each variable too.
   void measure_errors() { errors_.emplace(shape_.channels); }

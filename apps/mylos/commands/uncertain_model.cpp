@@ -7,7 +7,6 @@
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/inference/ensemble/ensemble_pass.hpp"
 #include "mylos/inference/ensemble/network_passes.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -76,17 +75,13 @@ UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint, const std
                                         part, DropoutPasses{arguments.dropout_masks, true});
     return model;
   }
-  std::vector<EnsembleMember> members;
-  {
-    RankGroup& ranks = ranks_of_start();
-    members = members_of(ranks, checkpoint, more);
-    require_ensemble(ranks, members);
-  }
+  model.members = members_of(ranks_of_start(), checkpoint, more);
+  require_ensemble(ranks_of_start(), model.members);
   model.open = open_model(checkpoint, checked, false);
   const OpenModel& open = *model.open;
-  model.name = fmt::format("an ensemble of {} networks", members.size());
+  model.name = fmt::format("an ensemble of {} networks", model.members.size());
   model.pass = std::make_unique<EnsemblePass>(*open.execution, *open.engines, open.communicator->ranks(),
-                                              std::move(members), open.opened, checked, part);
+                                              model.members, open.opened, checked, part);
   return model;
 }
 

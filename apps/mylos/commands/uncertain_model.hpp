@@ -6,13 +6,14 @@
 
 #include "commands.hpp"
 #include "commands/open_model.hpp"
-#include "mylos/inference/ensemble/uncertain_pass.hpp"
+#include "mylos/inference/ensemble/ensemble_pass.hpp"
 
 namespace mylos::app {
 
 struct UncertainModel {
   std::unique_ptr<OpenModel> open;  // of an ensemble its first network, without weights
   std::unique_ptr<UncertainPass> pass;
+  std::vector<EnsembleMember> members;  // the files of an ensemble
   std::string name;  // "an ensemble of 5 networks", "50 dropout masks of runs/a/checkpoints/step-9.h5"
 };
 

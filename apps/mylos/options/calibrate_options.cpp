@@ -14,6 +14,10 @@ void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& comman
           "run", arguments.run.path,
           "Run's folder or its checkpoints folder (the newest valid checkpoint), or a checkpoint file")
       ->required();
+  calibrate->add_flag("--ensemble", arguments.ensemble,
+                      "Intervals of the mean of several networks: mylos calibrate --ensemble RUN RUN ... "
+                      "--out FOLDER, which gets a model file of each");
+  calibrate->add_option("more", arguments.more, "With --ensemble: the other networks");
   CLI::Option* data =
       calibrate->add_option("--data", arguments.data, "Dataset file of samples that the run has not seen");
   calibrate
@@ -32,8 +36,9 @@ void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& comman
           "Also intervals of rollouts from every level of --data or of the test files, for lead times "
           "of 1 to this many steps: `mylos rollout` writes them")
       ->check(integer_from(1, std::numeric_limits<std::int32_t>::max()));
-  calibrate->add_option("--out", arguments.output,
-                        "The model file to write (default: calibrated.h5 in the run's folder)");
+  calibrate->add_option(
+      "--out", arguments.output,
+      "The model file to write (default: calibrated.h5 in the run's folder); with --ensemble a folder");
   calibrate->add_flag("--input-statistics", arguments.input_statistics,
                       "Also store mean and covariance of the training inputs, as `mylos export` does");
   calibrate->add_flag("--best", arguments.run.best, best_meaning);

@@ -63,7 +63,7 @@ enum class TargetsAre { state, difference };
 enum class FileCoordinates { same, ignore };
 
 /// Of times of levels that are not a step apart. error: they are refused; split: no window crosses them;
-/// ignore: times are neither read nor compared.
+/// ignore: they are not compared, and read by encodings alone.
 enum class TimeGaps { error, split, ignore };
 
 /// Channels of the inputs that are computed from coordinates: of the times of levels, and of the axes of the

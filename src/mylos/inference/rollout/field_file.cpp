@@ -112,7 +112,7 @@ struct FieldFile::State {
              std::int64_t forecast) {
     const std::size_t arrays = shape_.arrays.size();
     for (Target& target : std::span(targets_).subspan(part * arrays, arrays)) {
-      if (shape_.forecasts > 1) target.box.front().begin = forecast;
+      if (target.has_forecasts) target.box.front().begin = forecast;
       if (target.member_axis) target.box[*target.member_axis].begin = member;
       if (target.time_axis) target.box[*target.time_axis].begin = level;
       gather(target, field);
@@ -135,6 +135,7 @@ struct FieldFile::State {
     std::vector<float> values;  // of a field, in the order of the dataset
     std::int64_t channels = 1;
     std::vector<std::uint8_t> mask = {};  // [points, channels] 0 of numbers without a value; empty: none
+    bool has_forecasts = false;           // its first axis
     bool has_missing = false;             // the level that a rollout begins with may have NaN
   };
 
@@ -180,7 +181,8 @@ struct FieldFile::State {
     };
     const bool has_samples = std::any_of(array.axes.begin(), array.axes.end(),
                                          [](const auto& axis) { return axis.axis == sample_axis; });
-    if (shape_.forecasts > 1) {
+    target.has_forecasts = shape_.forecasts > 1 && !part.is_of_mean;
+    if (target.has_forecasts) {
       add_axis(shape_.forecasts, 1, 0);
       scales.push_back(add_forecasts());
     }

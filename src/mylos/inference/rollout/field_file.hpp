@@ -6,7 +6,7 @@
 // and the attributes that say how they are packed or filled are left out. Numbers that a mask leaves out are
 // _FillValue. Axes of the grid have the extents
 // of the deck's slices. The time axis has the levels that are written; their times are those of the data,
-// which are continued at the distance of its last two levels; if there is only one and the shape has no step
+// which are continued at the usual distance of its levels; if there is only one and the shape has no step
 // of levels, there are none.
 #pragma once
 
@@ -27,6 +27,7 @@ struct FieldPart {
   std::string suffix;              // of its name: "_lower"
   std::optional<double> coverage;  // its attribute of this name
   std::optional<double> quantile;  // likewise: the level
+  bool is_of_mean = false;         // of the forecasts, and so without their axis
 };
 
 struct FieldFileShape {

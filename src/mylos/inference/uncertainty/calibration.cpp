@@ -16,8 +16,8 @@ namespace mylos {
 namespace {
 
 std::string path_of(const ConformalCalibration& calibration, std::string_view name = {}) {
-  return fmt::format("/{}calibration{}{}", calibration.lead_times > 0 ? "rollout_" : "",
-                     name.empty() ? "" : "/", name);
+  return fmt::format("/{}{}calibration{}{}", calibration.members > 1 ? "ensemble_" : "",
+                     calibration.lead_times > 0 ? "rollout_" : "", name.empty() ? "" : "/", name);
 }
 
 [[noreturn]] void refuse(const ConformalCalibration& calibration, const std::string& path,
@@ -86,6 +86,7 @@ void add_calibration(CheckpointState& state, ConformalCalibration& calibration) 
   const auto path = [&](const char* name) { return path_of(calibration, name); };
   state.add_scalar(path("coverage"), calibration.coverage);
   state.add_scalar(path("samples"), calibration.samples);
+  if (calibration.members > 1) state.add_scalar(path("members"), calibration.members);
   std::vector<std::int64_t> dims{std::ssize(calibration.quantiles)};
   if (calibration.lead_times > 0) dims = {calibration.lead_times, dims.front() / calibration.lead_times};
   state.add_host(path("quantiles"), calibration.quantiles.data(), dims);
@@ -95,11 +96,14 @@ void add_calibration(CheckpointState& state, ConformalCalibration& calibration) 
 
 std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader, Calibrated of) {
   ConformalCalibration calibration;
-  calibration.lead_times = of == Calibrated::rollouts ? 1 : 0;
+  const bool is_of_rollouts = of == Calibrated::rollouts || of == Calibrated::ensemble_rollouts;
+  const bool is_of_ensemble = of == Calibrated::ensemble_predictions || of == Calibrated::ensemble_rollouts;
+  calibration.lead_times = is_of_rollouts ? 1 : 0;
+  calibration.members = is_of_ensemble ? 2 : 1;
   if (!reader.exists(path_of(calibration))) return std::nullopt;
   const std::string path = path_of(calibration, "quantiles");
   if (reader.exists(path)) {
-    const bool has_lead_times = of == Calibrated::rollouts && reader.dims(path).size() == 2;
+    const bool has_lead_times = is_of_rollouts && reader.dims(path).size() == 2;
     std::int64_t count = 0;
     if (has_lead_times) {
       const std::vector<std::int64_t> dims = reader.dims(path);
@@ -113,6 +117,10 @@ std::optional<ConformalCalibration> read_calibration(const CheckpointReader& rea
   CheckpointState state;
   add_calibration(state, calibration);
   reader.read(state);
+  if (is_of_ensemble && calibration.members < 2) {
+    fail_input(errors::damaged, "{}: {} is of {} networks, no ensemble; write it again by `mylos calibrate`",
+               reader.path(), path, calibration.members);
+  }
   calibration.split = std::move(state.texts.front().text);
   const std::string& score = state.texts.back().text;
   if (score == name_of(ConformalScore::scaled)) {

@@ -16,6 +16,8 @@
 //                                      of the targets, or ("scaled") of the predicted standard deviation
 //   /rollout_calibration/...           the same of rollouts, whose samples are their starts; quantiles
 //                                      [lead times, channels], scores "absolute"
+//   /ensemble_calibration/...,         the same of the mean of an ensemble, in the files of all of its
+//   networks, /ensemble_rollout_calibration/...  with members, int64: their number
 #pragma once
 
 #include <cstdint>
@@ -44,6 +46,7 @@ struct ConformalCalibration {
   ConformalScore score = ConformalScore::absolute;
   std::vector<double> quantiles;
   std::int64_t lead_times = 0;  // of rollouts: quantiles are [lead times, channels]; 0: of single predictions
+  std::int64_t members = 1;     // of the ensemble whose mean is predicted; 1: a network alone
 
   /// Returns the calibration of the states after step `step`, counted from 1, of a rollout.
   [[nodiscard]] ConformalCalibration at_lead_time(std::int64_t step) const;
@@ -68,7 +71,7 @@ struct ConformalCalibration {
 /// Returns the fewest samples that have such a quantile: coverage / (1 - coverage), rounded up.
 [[nodiscard]] std::int64_t min_calibration_samples(double coverage);
 
-enum class Calibrated { predictions, rollouts };
+enum class Calibrated { predictions, rollouts, ensemble_predictions, ensemble_rollouts };
 
 /// Adds it to a model file. The state points into `calibration`.
 void add_calibration(CheckpointState& state, ConformalCalibration& calibration);
