@@ -142,14 +142,7 @@ ConformalCalibration calibration_by(ConformalScores& scores, const OpenedNetwork
     fail_run(errors::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
              data.path(), count, data.samples(part));
   }
-  const std::vector<std::int64_t> counted = scores.samples(ranks);
-  if (const std::int64_t least = std::ranges::min(counted);
-      least < min_calibration_samples(arguments.coverage)) {
-    fail_input(errors::too_little_data,
-               "{}: a target has values in {} samples, and is missing in the others (data.arrays.missing); a "
-               "coverage of {} needs at least {}",
-               data.path(), least, arguments.coverage, min_calibration_samples(arguments.coverage));
-  }
+  scores.require_enough(ranks, arguments.coverage, data.path());
   const TargetShape shape = target_shape(opened.network.chain);
   return {.coverage = arguments.coverage,
           .samples = data.samples(part),

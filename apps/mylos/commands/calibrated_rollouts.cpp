@@ -75,7 +75,10 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, const CalibrationRo
   });
   request.take_scores = [&](std::int64_t step, std::span<const VariableScores> found) {
     std::int64_t column = (step - 1) * std::ssize(found);
-    for (const VariableScores& variable : found) scores->add(column++, variable.network.max_absolute);
+    for (const VariableScores& variable : found) {
+      if (variable.starts > 0) scores->add(column, variable.network.max_absolute);
+      ++column;
+    }
   };
   static_cast<void>(roll_out(networks, ranks, trajectories, request));
   if (const std::int64_t count = scores->not_finite(ranks); count > 0) {
@@ -84,6 +87,7 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, const CalibrationRo
              "than {}",
              open.opened.data->path(), count, trajectories.members(), steps);
   }
+  scores->require_enough(ranks, coverage, open.opened.data->path());
   return {.calibration = {.coverage = coverage,
                           .samples = trajectories.members(),
                           .split = {},

@@ -32,15 +32,25 @@ FieldErrors field_errors(std::span<const float> predicted, std::span<const float
   return field_errors(errors);
 }
 
-double field_energy(std::span<const float> field, std::int64_t channels, const MeasureWeights& weights) {
+double field_energy(std::span<const float> field, std::int64_t channels, const MeasureWeights& weights,
+                    bool has_missing) {
   double sum = 0;
   double points = 0;
   const auto count = static_cast<std::size_t>(channels);
   for (std::size_t channel = 0; channel < count; ++channel) {
+    double of_channel = 0;
+    double all = 0;
+    double missing = 0;
     ChannelPoints{channel, count, weights}.for_each(field.size(), [&](std::size_t i, double weight) {
-      sum += weight * static_cast<double>(field[i]) * static_cast<double>(field[i]);
-      points += weight;
+      all += weight;
+      if (has_missing && std::isnan(field[i])) {
+        missing += weight;
+        return;
+      }
+      of_channel += weight * static_cast<double>(field[i]) * static_cast<double>(field[i]);
     });
+    sum += missing > 0 ? of_channel * (all / (all - missing)) : of_channel;
+    points += all;
   }
   return sum / (points / static_cast<double>(channels));
 }

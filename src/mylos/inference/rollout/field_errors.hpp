@@ -5,7 +5,9 @@
 //   relative L2   |p - t| / |t|, the norms over all points and channels
 //   nRMSE         sqrt(mean (p - t)^2) / sqrt(mean t^2) over the points of a channel; the mean over channels
 //   correlation   of p and t over the points of a channel (Pearson); the mean over channels
-//   energy        mean over points of the sum over channels of p^2
+//   energy        mean over points of the sum over channels of p^2; numbers that are missing (NaN) count as
+//   the
+//                 mean of the others of their channel
 //
 // Sums and means over points are weighted (data.weights, data.arrays.mask). Values of weight 0 are of no
 // importance, and need not be finite.
@@ -35,8 +37,9 @@ struct FieldErrors {
 /// Returns the errors of a field from those of its channels.
 [[nodiscard]] FieldErrors field_errors(std::span<const ChannelErrors> channels);
 
-/// Returns the energy of a field [points, channels]; not finite if a value is not.
+/// Returns the energy of a field [points, channels]; not finite if a value is not, or with `has_missing` if
+/// all of a channel are missing.
 [[nodiscard]] double field_energy(std::span<const float> field, std::int64_t channels,
-                                  const MeasureWeights& weights = {});
+                                  const MeasureWeights& weights = {}, bool has_missing = false);
 
 }  // namespace mylos

@@ -124,25 +124,29 @@ MemberStep MemberRollouts::measure(std::int64_t member, std::int64_t step) {
   const std::span<const float> state = mean(member);
   const double energy = field_energy(state, channels, request_.weights);
   const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
-  MemberStep found{no_errors, no_errors, energy, drift, unknown};
+  MemberStep found{no_errors, no_errors, energy, drift, unknown, 0};
   if (!read_truth(member, step)) return found;
   if (request_.climatology) climatology_ = request_.climatology(first_ + member, step);
   found.network = measure(state, &VariableScores::network);
   const std::span<const float> start = of(starts_, member);
   found.persistence = measure(start, &VariableScores::persistence, start);
   found.truth_energy = known_energy(truth_);
+  const MeasureWeights weights = known_weights(truth_);
+  for (std::size_t channel = 0; channel < scores_.size(); ++channel) {
+    bool has_any = false;
+    ChannelPoints{channel, scores_.size(), weights}.for_each(values_,
+                                                             [&](std::size_t, double) { has_any = true; });
+    scores_[channel].starts = has_any ? 1 : 0;
+    if (has_any) found.compared = 1;
+  }
   if (!request_.has_scores) return found;
   if (!climatology_.empty())
     static_cast<void>(measure(climatology_, &VariableScores::climatology, climatology_));
-  const MeasureWeights weights = known_weights(truth_);
-  for (std::size_t channel = 0; channel < scores_.size(); ++channel) {
-    const ChannelPoints points{channel, scores_.size(), weights};
-    bool has_any = false;
-    points.for_each(values_, [&](std::size_t, double) { has_any = true; });
-    scores_[channel].starts = has_any ? 1 : 0;
-    if (forecasts_ > 1) scores_[channel].ensemble = ensemble_scores(states(member), truth_, points);
-  }
   if (request_.intervals != nullptr) measure_intervals(step);
+  if (forecasts_ == 1) return found;
+  const MeasureWeights of_truth = known_weights(truth_);  // the climatology's are in their place
+  for (std::size_t channel = 0; channel < scores_.size(); ++channel)
+    scores_[channel].ensemble = ensemble_scores(states(member), truth_, {channel, scores_.size(), of_truth});
   return found;
 }
 

@@ -43,8 +43,8 @@ class MemberRollouts {
   /// Returns the weights in the measures without numbers that are missing (NaN) in one of the fields. They
   /// are valid until the next call.
   [[nodiscard]] MeasureWeights known_weights(std::span<const float> field, std::span<const float> other = {});
-  [[nodiscard]] double known_energy(std::span<const float> field) {
-    return field_energy(field, data_.layout().outputs(), known_weights(field));
+  [[nodiscard]] double known_energy(std::span<const float> field) const {
+    return field_energy(field, data_.layout().outputs(), request_.weights, data_.layout().has_missing);
   }
   /// Lets the window of a forecast begin with what its network reads as 0 where a state is missing: it
   /// predicts the change since then.

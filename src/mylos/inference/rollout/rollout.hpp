@@ -30,6 +30,7 @@ struct MemberStep {
   double energy = 0;        // of the state; not finite if the state is not
   double energy_drift = 0;  // energy / that of the beginning - 1
   double truth_energy = 0;
+  std::int64_t compared = 0;  // 1 if the truth has a value; of means, the members of which it has
 };
 
 struct RolloutResult {
@@ -44,7 +45,8 @@ struct RolloutResult {
   }
   /// Returns the first step, from 1, whose state is not finite; 0 if all are finite.
   [[nodiscard]] std::int64_t first_not_finite(std::int64_t member) const;
-  /// Returns the means over the members after this step. Members without truth are left out of what needs it.
+  /// Returns the means over the members after this step. Members without truth are left out of what needs it,
+  /// and those whose truth lacks a variable of its energy.
   [[nodiscard]] MemberStep mean(std::int64_t step) const;
   /// Returns the number of steps that have a truth, which may end before the rollout.
   [[nodiscard]] std::int64_t compared_steps() const;

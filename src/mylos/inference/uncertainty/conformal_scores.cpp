@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
+
 namespace mylos {
 namespace {
 
@@ -52,6 +55,16 @@ std::vector<std::int64_t> ConformalScores::samples(RankGroup& ranks) const {
   for (const std::vector<double>& scores : of_channels_) samples.push_back(std::ssize(scores));
   ranks.add_up(samples);
   return samples;
+}
+
+void ConformalScores::require_enough(RankGroup& ranks, double coverage, const std::string& data) const {
+  const std::int64_t least = std::ranges::min(samples(ranks));
+  const std::int64_t needed = min_calibration_samples(coverage);
+  if (least >= needed) return;
+  fail_input(errors::too_little_data,
+             "{}: a target has values in {} samples, and is missing in the others (data.arrays.missing); a "
+             "coverage of {} needs at least {}",
+             data, least, coverage, needed);
 }
 
 std::vector<double> ConformalScores::quantiles(RankGroup& ranks, double coverage) {
