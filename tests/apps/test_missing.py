@@ -12,7 +12,6 @@ import numpy
 from support.cases import run_cases
 from support.command import Command
 from support.decks import deck_text, layer
-from support.refusal import require_refusal
 from support.run_folders import compare_runs, last_checkpoint, losses_of, weights_of
 
 LEVELS, GRID = 16, (5, 6)
@@ -333,36 +332,6 @@ def check_other_commands(command):
     command.must("data", "gaps.toml", "--picture", "gaps.svg", "--sample", 2)
 
 
-def check_refusals(command):
-    def refused(error_id, *parts, arrays=None, data=None, file="train.h5", **sections):
-        command.write("bad.toml", deck(arrays=arrays, data=(data or {}) | dict(train=file), **sections))
-        require_refusal(command.run("train", "bad.toml", "run.folder=runs/bad"), error_id, *parts)
-
-    refused("not-finite", "/chl[", "data.arrays.missing", arrays=dict(missing=["/sst"]))
-    refused("key-without-effect", "bad.toml", "/rain", arrays=dict(missing=["/rain"]))
-    refused("keys-conflict", "/chl", arrays=dict(mask={"/chl": "fill"}))
-    refused("keys-conflict", "data.fill", data=dict(fill=0))
-    refused("keys-conflict", "spectral", model=dict(type="chain", loss="relative_h1", derivative="spectral"), arrays=dict(mask=None),
-            data=dict(test=None), run=dict(name="bad", steps=1))
-    with h5py.File(command.folder / "shares.h5", "w") as file:
-        file["sst"] = numpy.random.default_rng(3).uniform(0, 1, (LEVELS, *GRID))
-    refused("keys-conflict", "binary_cross_entropy", file="shares.h5", run=dict(name="bad", steps=1), data=dict(normalize="none", test=None),
-            arrays=dict(inputs=["/sst"], targets=["/sst"], mask=None, missing=["/sst"]), model=dict(type="chain", loss="binary_cross_entropy"),
-            layers=[layer("conv", outputs=1)])
-    write(command.folder / "never.h5", 1)
-    with h5py.File(command.folder / "never.h5", "r+") as file:
-        file["chl"][...] = numpy.nan
-    refused("too-little-data", "/chl", "never.h5", file="never.h5")
-    with h5py.File(command.folder / "never.h5", "r+") as file:
-        file["chl"][3, 2, 1] = numpy.inf
-    refused("not-finite", "/chl[3, 2, 1]", file="never.h5")
-    write(command.folder / "other.h5", 1)
-    command.write("gaps.toml", deck(arrays=dict(missing=["/chl", "/sst"])))
-    result = command.run("train", "gaps.toml", "run.steps=6", "--restart", "latest")
-    assert result.returncode != 0, "a restart with other data options"
-    command.write("gaps.toml", deck())
-
-
 def prepare(command):
     command.write("gaps.toml", deck())
     write(command.folder / "train.h5", 1)
@@ -371,4 +340,4 @@ def prepare(command):
 
 
 if __name__ == "__main__":
-    run_cases(prepare, check_statistics, check_losses, check_metrics, check_same_bits, check_rollouts, check_other_commands, check_refusals)
+    run_cases(prepare, check_statistics, check_losses, check_metrics, check_same_bits, check_rollouts, check_other_commands)

@@ -1,5 +1,5 @@
 """Missing numbers (data.arrays.missing) together with encodings, differences of some targets, ensembles of rollouts, climatologies by
-day and calibrated rollouts: each is NumPy's of the known numbers, on any number of ranks.
+day and calibrated rollouts: each is NumPy's of the known numbers, on any number of ranks. What is refused.
 
 usage: test_missing_together.py MYLOS
 """
@@ -11,6 +11,7 @@ import numpy
 
 from support.cases import run_cases
 from support.decks import layer
+from support.refusal import require_refusal
 from support.run_folders import last_checkpoint, losses_of
 from test_missing import GRID, LEVELS, MASK, POINTS, deck, fields, h1_norms, loss_of_sample, network_of, scaling_of, still, write
 
@@ -184,5 +185,42 @@ def check_climatology(command):
             assert numpy.isclose(found["climatology_rmse"][step - 1, channel], expected, rtol=1e-5), (step, channel)
 
 
+def check_refusals(command):
+    def refused(error_id, *parts, arrays=None, data=None, file="train.h5", **sections):
+        command.write("bad.toml", deck(arrays=arrays, data=(data or {}) | dict(train=file), **sections))
+        require_refusal(command.run("train", "bad.toml", "run.folder=runs/bad"), error_id, *parts)
+
+    refused("not-finite", "/chl[", "data.arrays.missing", arrays=dict(missing=["/sst"]))
+    refused("key-without-effect", "bad.toml", "/rain", arrays=dict(missing=["/rain"]))
+    refused("keys-conflict", "/chl", arrays=dict(mask={"/chl": "fill"}))
+    refused("keys-conflict", "data.fill", data=dict(fill=0))
+    refused("keys-conflict", "spectral", model=dict(type="chain", loss="relative_h1", derivative="spectral"), arrays=dict(mask=None),
+            data=dict(test=None), run=dict(name="bad", steps=1))
+    with h5py.File(command.folder / "shares.h5", "w") as file:
+        file["sst"] = numpy.random.default_rng(3).uniform(0, 1, (LEVELS, *GRID))
+    refused("keys-conflict", "binary_cross_entropy", file="shares.h5", run=dict(name="bad", steps=1), data=dict(normalize="none", test=None),
+            arrays=dict(inputs=["/sst"], targets=["/sst"], mask=None, missing=["/sst"]), model=dict(type="chain", loss="binary_cross_entropy"),
+            layers=[layer("conv", outputs=1)])
+    write(command.folder / "never.h5", 1)
+    with h5py.File(command.folder / "never.h5", "r+") as file:
+        file["chl"][...] = numpy.nan
+    refused("too-little-data", "/chl", "never.h5", file="never.h5")
+    with h5py.File(command.folder / "never.h5", "r+") as file:
+        file["chl"][3, 2, 1] = numpy.inf
+    refused("not-finite", "/chl[3, 2, 1]", file="never.h5")
+    command.write("gaps.toml", deck())
+    command.must("train", "gaps.toml")
+    command.write("gaps.toml", deck(arrays=dict(missing=["/chl", "/sst"])))
+    result = command.run("train", "gaps.toml", "run.steps=6", "--restart", "latest")
+    assert result.returncode != 0, "a restart with other data options"
+
+
+def check_refused_layers(command):
+    """Sums over all points have no meaning where inputs lack some."""
+    for arrays in (dict(inputs=["/sst", "/chl"], mask=None), dict(inputs=["/sst", "/chl"], mask=None, missing=["/chl"])):
+        command.write("sums.toml", deck(arrays=arrays, layers=[layer("conv", kernel=3, outputs=2), layer("conserve", skip_from="input")]))
+        command.must_refuse(["train", "sums.toml"], "keys-conflict", "data.arrays.missing", "conserve")
+
+
 if __name__ == "__main__":
-    run_cases(prepare, check_losses, check_terms, check_calibrated_rollouts, check_energies, check_ensembles, check_climatology)
+    run_cases(prepare, check_losses, check_terms, check_calibrated_rollouts, check_energies, check_ensembles, check_climatology, check_refusals, check_refused_layers)

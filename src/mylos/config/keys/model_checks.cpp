@@ -220,6 +220,11 @@ class ModelChecks : DeckMistakes {
       fail(errors::keys_conflict, {key, "data.arrays.mask"},
            fmt::format("layer '{}' sums over all points, and 'data.arrays.mask' leaves some out", name));
     }
+    if (data.arrays.any_may_be_missing(data.arrays.inputs)) {
+      fail(errors::keys_conflict, {key, "data.arrays.missing"},
+           fmt::format("layer '{}' sums over all points, and inputs of 'data.arrays.missing' lack some",
+                       name));
+    }
     if (keeps && options_.model.residual) {
       fail(errors::keys_conflict, {key, "model.residual"},
            fmt::format(
