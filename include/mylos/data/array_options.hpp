@@ -98,6 +98,7 @@ struct ArrayOptions {
   std::string mask = {};                      // of every input and target that `masks` does not name
   std::vector<NamedMask> masks = {};          // of single arrays
   std::vector<std::string> missing = {};      // inputs and targets that may have missing values at any level
+  bool known_inputs = false;                  // the inputs say where those of `missing` have a value
   std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
   std::string statistics = {};                // data.statistics: a file that caches them; empty: none
 

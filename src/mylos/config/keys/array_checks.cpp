@@ -157,11 +157,15 @@ class ArrayChecks : DeckMistakes {
                  printable(array)));
       }
     }
+    if (arrays_.known_inputs && !arrays_.any_may_be_missing(arrays_.inputs)) {
+      fail(errors::key_without_effect, {"data.arrays.known_inputs"},
+           "'data.arrays.known_inputs' needs inputs that may be missing, and none is in "
+           "'data.arrays.missing'");
+    }
     if (!arrays_.missing.empty() && arrays_.fill) {
       fail(errors::keys_conflict, {"data.arrays.missing", "data.fill"},
            "'data.fill' replaces missing values, and those of 'data.arrays.missing' stay missing; leave one "
-           "of "
-           "the two out");
+           "of the two out");
     }
   }
 

@@ -234,10 +234,10 @@ ValueType<std::vector<Encoding>> encodings_type() {
 }  // namespace
 
 const std::vector<std::string>& array_keys_of(ModelType type) {
-  static const std::vector<std::string> all{"inputs",      "targets",     "axes",        "constants",
-                                            "encodings",   "history",     "ahead",       "every",
-                                            "slice",       "targets_are", "differences", "points_are_samples",
-                                            "coordinates", "gaps",        "mask",        "missing"};
+  static const std::vector<std::string> all{
+      "inputs",      "targets", "axes",  "constants",   "encodings",   "history",
+      "ahead",       "every",   "slice", "targets_are", "differences", "points_are_samples",
+      "coordinates", "gaps",    "mask",  "missing",     "known_inputs"};
   static const std::vector<std::string> none;
   return type == ModelType::gpt ? none : all;
 }
@@ -320,6 +320,11 @@ void add_array_keys(Schema& schema) {
            "loss, metric or calibration; the network reads 0 after data.normalize for an input that is. "
            "Missing values of other arrays are refused. For points that never have a value see `mask`, which "
            "an array may have too.");
+  keys.boolean(
+      "known_inputs", &ArrayOptions::known_inputs,
+      "Adds to each level of the inputs a channel for each one of the inputs in `missing`: 1 where it has a "
+      "value, 0 where that is missing or masked. data.normalize leaves it as it is. In rollouts states are "
+      "known after the first step.");
   keys.limit_to_types(array_keys_of);
   keys.only_with(with_given("data.train"));
   const std::vector<std::string>& all = array_keys_of(ModelType::chain);

@@ -118,7 +118,8 @@ std::string ArrayStore::identity() const {
 std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
   return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes() +
-         state.coordinates.memory_bytes() + state.encoder.memory_bytes();
+         state.coordinates.memory_bytes() + state.encoder.memory_bytes() +
+         static_cast<std::int64_t>(state.known_mask.size());
 }
 
 std::int64_t ArrayStore::block_samples() const {

@@ -21,6 +21,8 @@ ArrayStore::State::State(std::vector<std::string> paths, const ArrayOptions& giv
       windows(layout.span, layout.every) {
   std::vector<ArrayMask> masks = open_all();
   encoder = Encoder(layout.encoded, coordinates.axes, layout.grid, files.paths().front());
+  if (!layout.known.empty())
+    known_mask = mask_of_channels(masks, layout.inputs, layout.rollout.points, inputs.count(), {});
   points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
   shape = shape_of_samples(layout, windows.windows(), points_in_window, name);
   if (!options.points_are_samples && !layout.grid.empty()) {
@@ -42,9 +44,11 @@ void ArrayStore::State::read_points(const Channels& of, const WindowIndex::Posit
                                     std::int64_t first, std::int64_t count, float* to) {
   constexpr double no_step = 0;  // levels of windows are those of files
   copy_points(*cache, of.sources, layout, window, first, count, of.count(), to);
-  if (&of == &inputs)
+  if (&of == &inputs) {
+    write_known(layout.known, known_mask, first, count, of.count(), to);
     encoder.write(coordinates.times[static_cast<std::size_t>(window.file)], window.level, no_step, first,
                   count, of.count(), to);
+  }
   put_channels_in_order(of.order, count, to);
 }
 
@@ -101,7 +105,8 @@ ColumnStatistics ArrayStore::State::statistics(const Channels& of, Split part) {
   const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
   const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
   require_known(sums, of.sources, layout.arrays, name);
-  return statistics_of(sums, of.sources, of.count(), of.order);
+  return statistics_of(sums, of.sources, &of == &inputs ? layout.known : std::vector<KnownSource>(),
+                       of.count(), of.order);
 }
 
 std::vector<ArrayMask> ArrayStore::State::open_all() {

@@ -79,7 +79,8 @@ class ArrayStore::State {
   DatasetShape shape;
   std::vector<std::int64_t> grid;
   StoredCoordinates coordinates;
-  Encoder encoder;  // of channels of the inputs
+  Encoder encoder;                       // of channels of the inputs
+  std::vector<std::uint8_t> known_mask;  // of write_known
   Channels inputs{layout.inputs, layout.input_names};
   Channels targets{layout.targets, layout.target_names};
   std::int64_t points_in_window = 1;  // samples of a window

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -129,6 +130,20 @@ void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, c
       for (std::size_t i = 0; i < number; ++i) {
         const auto copy = found[i].wide ? copy_source<double> : copy_source<float>;
         copy(found[i], first + point, points, channels, to + found[i].source->first);
+      }
+    }
+  }
+}
+
+void write_known(const std::vector<KnownSource>& sources, const std::vector<std::uint8_t>& mask,
+                 std::int64_t first, std::int64_t count, std::int64_t channels, float* to) {
+  for (std::int64_t point = 0; point < count; ++point, to += channels) {
+    for (const KnownSource& source : sources) {
+      for (std::int64_t i = source.values; i < source.values + source.count; ++i) {
+        const bool counts =
+            mask.empty() || mask[static_cast<std::size_t>((first + point) * channels + i)] != 0;
+        const bool is_known = counts && (source.is_predicted || !std::isnan(to[i]));
+        to[source.first + i - source.values] = is_known ? 1.0f : 0.0f;
       }
     }
   }

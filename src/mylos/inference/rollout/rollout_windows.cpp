@@ -83,7 +83,9 @@ void RolloutWindows::advance(const Trajectories& from, std::int64_t step, std::s
       for (std::size_t i = 0; i < state; ++i) {
         if (layout_.state[i] < 0) continue;
         const auto channel = static_cast<std::size_t>(layout_.state[i]);
-        if (!layout_.counts(first + i)) {
+        const bool counts = layout_.counts(first + i);
+        if (!layout_.known.empty() && layout_.known[i] >= 0) next[layout_.known[i]] = counts ? 1.0f : 0.0f;
+        if (!counts) {
           next[channel] = 0;
           continue;
         }

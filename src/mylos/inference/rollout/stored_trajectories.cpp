@@ -23,6 +23,7 @@ ArrayOptions level_options(const ArrayOptions& of, LevelsOf levels) {
     options.inputs = of.targets;
     options.constants.clear();
     options.encodings.clear();
+    options.known_inputs = false;
   }
   options.targets.clear();
   options.history = options.ahead = options.every = 1;
@@ -140,18 +141,25 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
     first.push_back(layout.channels);
     layout.channels += channels_of(levels, input);
   }
+  std::vector<std::int64_t> first_known;  // channel that says where each input is known; -1: none
+  for (const std::string& input : options.inputs) {
+    const bool has_known = options.known_inputs && options.may_be_missing(input);
+    first_known.push_back(has_known ? layout.channels : -1);
+    if (has_known) layout.channels += channels_of(levels, input);
+  }
   layout.channels += layout.encoded;
   std::vector<std::vector<std::uint8_t>> masks;  // of each target
   std::vector<std::int64_t> widths;
   for (const std::string& target : options.targets) {
     const auto found = std::ranges::find(options.inputs, target);
     const bool is_state = found != options.inputs.end();
-    const std::int64_t channel =
-        is_state ? first[static_cast<std::size_t>(found - options.inputs.begin())] : 0;
+    const auto input = static_cast<std::size_t>(found - options.inputs.begin());
     masks.push_back(levels.mask_of(target));
     widths.push_back(channels_of(levels, target));
     for (std::int64_t i = 0; i < widths.back(); ++i) {
-      layout.state.push_back(is_state ? channel + i : -1);
+      layout.state.push_back(is_state ? first[input] + i : -1);
+      if (options.known_inputs)
+        layout.known.push_back(is_state && first_known[input] >= 0 ? first_known[input] + i : -1);
       if (options.has_differences()) layout.adds_newest.push_back(options.is_difference(target) ? 1 : 0);
     }
   }

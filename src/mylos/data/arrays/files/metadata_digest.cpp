@@ -23,6 +23,7 @@ std::string text_of_options(const ArrayOptions& options) {
   if (options.gaps == TimeGaps::split) text += " gaps break";
   for (const Encoding encoding : options.encodings) text += fmt::format(" encodes {}", name_of(encoding));
   for (const std::string& array : options.missing) text += fmt::format(" missing {}", array);
+  if (options.known_inputs) text += " known inputs";
   for (const auto* group : {&options.inputs, &options.targets, &options.constants})
     for (const std::string& array : *group)
       if (const std::string mask = options.mask_of(array); !mask.empty())

@@ -30,7 +30,8 @@ struct RolloutLayout {
   std::vector<std::int64_t> state = {};
   /// Entry i is 1 where target channel i is a difference from the newest level; empty: none is.
   std::vector<std::uint8_t> adds_newest = {};
-  /// The other channels of a level, ascending: they are read for every step.
+  /// The other channels of a level, ascending: they are read for every step. Those that say where states are
+  /// known (data.arrays.known_inputs) are among them.
   std::vector<std::int64_t> forcing = {};
   std::int64_t encoded = 0;  // forcings that are computed from the time of a level: the last ones
 

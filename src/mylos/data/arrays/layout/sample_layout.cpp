@@ -72,6 +72,7 @@ class LayoutMaker {
       const std::string when = options_.history == 1 ? "" : age == 0 ? "(t)" : fmt::format("(t-{})", age);
       for (const std::string& name : options_.inputs)
         add({.array = number_of(name), .level = level}, when, layout_.inputs, layout_.input_names);
+      add_known(level, when);
       add_encoded(of_time_, level, when);
     }
     for (const std::string& name : options_.constants)
@@ -85,6 +86,7 @@ class LayoutMaker {
         if (is_listed(options_.targets, name)) continue;
         add({.array = number_of(name), .level = level}, when, layout_.inputs, layout_.input_names);
       }
+      add_known(level, when);
       add_encoded(of_time_, level, when);
     }
   }
@@ -112,6 +114,10 @@ class LayoutMaker {
       for (std::int64_t i = 0; i < channels_of(array); ++i, ++channel)
         if (!is_listed(options_.targets, name)) rollout.forcing.push_back(channel);
     }
+    for (const std::string& name : options_.inputs) {
+      for (std::int64_t i = 0; has_known(name) && i < channels_of(number_of(name)); ++i)
+        rollout.forcing.push_back(channel++);
+    }
     rollout.encoded = std::ssize(of_time_);
     for (std::int64_t i = 0; i < rollout.encoded; ++i) rollout.forcing.push_back(channel++);
     rollout.level_channels = channel;
@@ -135,6 +141,36 @@ class LayoutMaker {
   }
   [[nodiscard]] std::int64_t channels_of(std::size_t array) const { return layout_.extents[array].channels; }
 
+  [[nodiscard]] bool has_known(const std::string& input) const {
+    return options_.known_inputs && options_.may_be_missing(input);
+  }
+
+  /// Adds the channels that say where the inputs of a level are known. A level without the values is one of
+  /// states that are predicted.
+  void add_known(std::int64_t level, const std::string& when) {
+    for (const std::string& input : options_.inputs) {
+      if (!has_known(input)) continue;
+      const std::size_t array = number_of(input);
+      const auto values_at = [&](std::int64_t of_level) {
+        return std::ranges::find_if(layout_.inputs, [&](const ChannelSource& source) {
+          return source.array == array && source.level == of_level;
+        });
+      };
+      const bool is_predicted = values_at(level) == layout_.inputs.end();
+      const ChannelSource& values = *values_at(is_predicted ? options_.history - 1 : level);
+      layout_.known.push_back({values.first, is_predicted, std::ssize(layout_.input_names), values.count});
+      for (std::int64_t i = 0; i < values.count; ++i)
+        layout_.input_names.push_back(fmt::format("known({}){}", name_of_channel(array, i), when));
+    }
+  }
+
+  /// Returns "u", or "u[0]" of an array with channels.
+  [[nodiscard]] std::string name_of_channel(std::size_t array, std::int64_t channel) const {
+    const std::string& path = layout_.arrays[array];
+    const std::string name = path.substr(std::min(path.size(), path.find_first_not_of('/')));
+    return name + (channels_of(array) == 1 ? "" : fmt::format("[{}]", channel));
+  }
+
   void add_encoded(const std::vector<EncodedChannel>& channels, std::int64_t level, const std::string& when) {
     for (const EncodedChannel& channel : channels) {
       layout_.encoded.push_back({channel, level, std::ssize(layout_.input_names)});
@@ -147,10 +183,7 @@ class LayoutMaker {
     source.first = static_cast<std::int64_t>(names.size());
     source.count = channels_of(source.array);
     sources.push_back(source);
-    std::string name = layout_.arrays[source.array];
-    name.erase(0, name.find_first_not_of('/'));
-    for (std::int64_t i = 0; i < source.count; ++i)
-      names.push_back(name + (source.count == 1 ? "" : fmt::format("[{}]", i)) + when);
+    for (std::int64_t i = 0; i < source.count; ++i) names.push_back(name_of_channel(source.array, i) + when);
   }
 
   const ArrayOptions& options_;

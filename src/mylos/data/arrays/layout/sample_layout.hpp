@@ -24,6 +24,14 @@ struct ChannelSource {
   std::int64_t count = 0;
 };
 
+/// Adjacent channels of the inputs that are 1 where others have values, and 0 where these are missing.
+struct KnownSource {
+  std::int64_t values = 0;    // first channel of these in the sample; of a prediction, at its newest level
+  bool is_predicted = false;  // of a state after a step of a rollout: it has all that its mask lets count
+  std::int64_t first = 0;     // channel of the sample
+  std::int64_t count = 0;
+};
+
 struct SampleLayout {
   std::vector<std::string> arrays;           // inputs, targets that are no inputs, constants
   std::size_t first_constant = 0;            // constants follow
@@ -39,6 +47,7 @@ struct SampleLayout {
   RolloutLayout rollout = {};
   std::vector<ChannelSource> inputs = {};
   std::vector<ChannelSource> targets = {};
+  std::vector<KnownSource> known = {};        // channels of the inputs that say where others are known
   std::vector<EncodedSource> encoded = {};    // channels of the inputs that come from no array
   std::vector<std::string> input_names = {};  // of channels
   std::vector<std::string> target_names = {};

@@ -28,9 +28,13 @@ void require_known(const ArraySums& sums, const std::vector<ChannelSource>& sour
 }
 
 ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
-                               std::int64_t count, const ColumnOrder& order) {
+                               const std::vector<KnownSource>& known, std::int64_t count,
+                               const ColumnOrder& order) {
   constexpr ChannelSums::Channel encoded{.count = 1, .mean = 0, .squares = 1, .minimum = -1, .maximum = 1};
   std::vector<ChannelSums::Channel> channels(static_cast<std::size_t>(count), encoded);
+  for (const KnownSource& source : known)
+    for (std::int64_t i = source.first; i < source.first + source.count; ++i)
+      channels[static_cast<std::size_t>(i)].minimum = 0;
   for (const ChannelSource& source : sources) {
     const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
     std::ranges::copy(of.channels(), channels.begin() + source.first);
