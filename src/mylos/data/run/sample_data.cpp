@@ -102,11 +102,9 @@ class SampleData final : public RunData {
                  classifies ? "" : ", or another loss of a regression");
     }
     if (model.has_missing_targets && !is_of_numbers(model.prediction())) {
-      fail_input(
-          errors::keys_conflict,
-          "{}data.arrays.missing: model.loss = \"{}\" counts all targets; use a loss of numbers, such as "
-          "\"mse\"",
-          place_of(places_, {"data.arrays.missing"}), name_of(model.loss));
+      fail_input(errors::keys_conflict,
+                 "{}data.arrays.missing: model.loss = \"{}\" counts all targets; use one of numbers: \"mse\"",
+                 place_of(places_, {"data.arrays.missing"}), name_of(model.loss));
     }
     if (has_probabilities_) {
       require_probabilities(train_);
@@ -181,8 +179,7 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const SampleStore& data = store_of(part);
-    const bool is_the_readers = &data == &training_;  // which counts it
-    const std::int64_t checking = is_the_readers ? 0 : data.reading_bytes();
+    const std::int64_t checking = &data == &training_ ? 0 : data.reading_bytes();  // a reader counts its own
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking +
            normalizer_bytes(data.shape());
   }
