@@ -4,6 +4,7 @@ without some axes of the grid, whose values are repeated along them; losses and 
 usage: test_roles.py MYLOS
 """
 import csv
+import shutil
 
 import h5py
 import numpy
@@ -61,21 +62,24 @@ def check_statistics(command):
 
 def check_losses(command):
     inputs, targets = levels_of(command.folder / "train.h5")
-    for steps in (1, 3):
+    for ranks, steps, loss in ((1, 1, None), (3, 3, "mean"), (2, 3, "last"), (3, 3, [1, 0.5, 0.25]), (2, 3, [0, 2, 1])):
         windows = LEVELS - steps
-        command.write("still.toml", deck(data=dict(train="train.h5", batch=windows, normalize="channel"), rollout=dict(steps=steps) if steps > 1 else None))
-        command.must("train", "still.toml", f"run.folder=runs/still{steps}", ranks=steps)
-        network, scale, _ = network_of(last_checkpoint(command, f"runs/still{steps}"))
+        weights = loss if isinstance(loss, list) else [0, 0, 1] if loss == "last" else [1 / steps] * steps
+        rollout = dict(steps=steps, loss=loss) if steps > 1 else None
+        command.write("still.toml", deck(data=dict(train="train.h5", batch=windows, normalize="channel"), rollout=rollout))
+        command.must("train", "still.toml", "run.folder=runs/still", ranks=ranks)
+        network, scale, _ = network_of(last_checkpoint(command, "runs/still"))
         total = 0
         for first in range(windows):
             level = inputs[first]
             for step in range(1, steps + 1):
                 outputs = network(level)
-                total += (((outputs - targets[first + step]) * scale) ** 2).mean() / steps / windows
+                total += weights[step - 1] * (((outputs - targets[first + step]) * scale) ** 2).mean() / windows
                 level = inputs[first + step].copy()
                 level[:, 0] = outputs[:, 1]
-        found, = losses_of(command, f"runs/still{steps}")
-        assert numpy.isclose(found, total, rtol=1e-6), (steps, found, total)
+        found, = losses_of(command, "runs/still")
+        assert numpy.isclose(found, total, rtol=1e-6), (steps, loss, found, total)
+        shutil.rmtree(command.folder / "runs/still")
 
 
 def check_rollouts(command):
