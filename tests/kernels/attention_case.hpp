@@ -94,9 +94,13 @@ inline HeadInputs inputs_of(const AttentionCase& batch, std::int64_t sample, std
     return part(qkv, 3 * shape.width(), sample * shape.length, shape.length,
                 third * shape.width() + head * shape.head_width, shape.head_width);
   };
-  return {cut(0), cut(1), cut(2), dropout_factors(batch, sample, head),
+  return {cut(0),
+          cut(1),
+          cut(2),
+          dropout_factors(batch, sample, head),
           part(batch.d_output.values(), shape.width(), sample * shape.length, shape.length,
-               head * shape.head_width, shape.head_width)};
+               head * shape.head_width, shape.head_width),
+          shape.causal};
 }
 
 /// Returns the possible difference of two results of the same operands if a GEMM engine chooses its order of

@@ -1,4 +1,4 @@
-// Causal attention of one head in double, directly from its formulas, with the bounds of a kernel's rounding
+// Attention of one head in double, directly from its formulas, with the bounds of a kernel's rounding
 // errors.
 #pragma once
 
@@ -23,8 +23,10 @@ struct HeadInputs {
   Doubles q, k, v;   // [length, head_width]
   Doubles factor;    // [length, length]: the dropout factors of the probabilities
   Doubles d_output;  // [length, head_width]
+  bool causal = true;
 
   std::size_t length() const { return q.values.size() / q.columns; }
+  std::size_t seen(std::size_t i) const { return causal ? i + 1 : length(); }
 };
 
 /// Each result with its magnitude: the same sum over the absolute values of its terms.
@@ -39,13 +41,13 @@ inline Doubles head_probabilities(const HeadInputs& in) {
   Doubles p(length, length);
   for (std::size_t i = 0; i < length; ++i) {
     double largest = -1e300;
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = 0; j < in.seen(i); ++j) {
       for (std::size_t c = 0; c < in.q.columns; ++c) p(i, j) += scale * in.q(i, c) * in.k(j, c);
       largest = std::max(largest, p(i, j));
     }
     double sum = 0;
-    for (std::size_t j = 0; j <= i; ++j) sum += std::exp(p(i, j) - largest);
-    for (std::size_t j = 0; j <= i; ++j) p(i, j) = std::exp(p(i, j) - largest) / sum;
+    for (std::size_t j = 0; j < in.seen(i); ++j) sum += std::exp(p(i, j) - largest);
+    for (std::size_t j = 0; j < in.seen(i); ++j) p(i, j) = std::exp(p(i, j) - largest) / sum;
   }
   return p;
 }
@@ -61,7 +63,7 @@ inline HeadResults reference_head(const HeadInputs& in) {
     *matrix = Doubles(length, width);
   }
   for (std::size_t i = 0; i < length; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = 0; j < in.seen(i); ++j) {
       for (std::size_t c = 0; c < width; ++c) {
         const double weight = p(i, j) * in.factor(i, j);
         out.output(i, c) += weight * in.v(j, c);
@@ -76,7 +78,7 @@ inline HeadResults reference_head(const HeadInputs& in) {
       mean += out.output(i, c) * in.d_output(i, c);
       mean_size += out.output_size(i, c) * std::abs(in.d_output(i, c));
     }
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = 0; j < in.seen(i); ++j) {
       double d_p = 0;
       double d_p_size = 0;
       for (std::size_t c = 0; c < width; ++c) {

@@ -1,4 +1,4 @@
-// Causal attention against a double reference, which is itself checked against its central differences.
+// Attention against a double reference, which is itself checked against its central differences.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace mylos::attention_test {
 double largest_score(const HeadInputs& inputs) {
   double largest = 0;
   for (std::size_t i = 0; i < inputs.length(); ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
+    for (std::size_t j = 0; j < inputs.seen(i); ++j) {
       double score = 0;
       for (std::size_t c = 0; c < inputs.q.columns; ++c) score += std::abs(inputs.q(i, c) * inputs.k(j, c));
       largest = std::max(largest, score);
@@ -81,12 +81,17 @@ TEST_P(Attention, IsTheDoubleReferenceForwardAndBackward) {
       expect_near(found(d_qkv, 3 * width, width), expected.d_k, expected.d_k_size, inputs, shape.type, "d_k");
       expect_near(found(d_qkv, 3 * width, 2 * width), expected.d_v, expected.d_v_size, inputs, shape.type,
                   "d_v");
-      // p_00 = 1: the first row's log of its sum is its only score.
-      double score = 0;
-      for (std::size_t c = 0; c < inputs.q.columns; ++c) score += inputs.q(0, c) * inputs.k(0, c);
-      score /= std::sqrt(static_cast<double>(inputs.q.columns));
-      EXPECT_NEAR(log_sums[static_cast<std::size_t>((sample * shape.heads + head) * shape.length)], score,
-                  test::summing_error(static_cast<double>(inputs.q.columns), largest_score(inputs), 3));
+      // Of the first row; if it sees itself alone, the log of its sum is its only score.
+      double sum = 0;
+      for (std::size_t j = 0; j < inputs.seen(0); ++j) {
+        double score = 0;
+        for (std::size_t c = 0; c < inputs.q.columns; ++c) score += inputs.q(0, c) * inputs.k(j, c);
+        sum += std::exp(score / std::sqrt(static_cast<double>(inputs.q.columns)));
+      }
+      EXPECT_NEAR(
+          log_sums[static_cast<std::size_t>((sample * shape.heads + head) * shape.length)], std::log(sum),
+          shape.causal ? test::summing_error(static_cast<double>(inputs.q.columns), largest_score(inputs), 3)
+                       : float_error(inputs));
     }
   }
 }
@@ -106,8 +111,9 @@ TEST_P(Attention, HasTheSameBitsForAnyNumberOfThreads) {
 
 std::string name_of_case(const testing::TestParamInfo<Case>& parameter) {
   const auto& [shape, type, dropout, batches] = parameter.param;
-  return fmt::format("{}x{}x{}x{}_{}{}{}", shape.samples, shape.length, shape.heads, shape.head_width,
-                     name_of(type), dropout > 0 ? "_dropout" : "", batches ? "_products" : "");
+  return fmt::format("{}{}x{}x{}x{}_{}{}{}", shape.causal ? "" : "all_", shape.samples, shape.length,
+                     shape.heads, shape.head_width, name_of(type), dropout > 0 ? "_dropout" : "",
+                     batches ? "_products" : "");
 }
 
 // One token; odd lengths and widths, those of a tile, and larger ones; more heads than threads.
@@ -121,8 +127,27 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::ValuesIn(batching_choices())),
     name_of_case);
 
-TEST(AttentionReference, GradientIsTheCentralDifference) {
-  const AttentionCase batch({1, 13, 1, 6, DType::fp32}, 0.3f, false);
+AttentionShape of_all_tokens(AttentionShape shape) {
+  shape.causal = false;
+  return shape;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllTokens, Attention,
+    testing::Combine(testing::Values(of_all_tokens({1, 1, 1, 4}), of_all_tokens({2, 37, 3, 21}),
+                                     of_all_tokens({3, 64, 4, 32}), of_all_tokens({2, 130, 1, 8}),
+                                     of_all_tokens({1, 300, 2, 48}), of_all_tokens({2, 33, 3, 5})),
+                     testing::ValuesIn(test::all_types), testing::Values(0.0f, 0.3f),
+                     testing::ValuesIn(batching_choices())),
+    name_of_case);
+
+class AttentionReference : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Causal, AttentionReference, testing::Bool());
+
+TEST_P(AttentionReference, GradientIsTheCentralDifference) {
+  AttentionShape shape{1, 13, 1, 6, DType::fp32};
+  shape.causal = GetParam();
+  const AttentionCase batch(shape, 0.3f, false);
   const HeadInputs inputs = inputs_of(batch, 0, 0);
   const HeadResults results = test::reference_head(inputs);
   const auto loss_at = [&](Doubles HeadInputs::*matrix, std::size_t element, double shift) {
@@ -213,6 +238,32 @@ TEST(AttentionForward, LargeScoresNeitherOverflowNorVanish) {
                         float_error(inputs) * expected.output_size.values[i]);
       }
       for (const float value : batch.d_qkv.values()) ASSERT_TRUE(std::isfinite(value));
+    }
+  }
+}
+
+// Tiles are padded with keys of 0, whose scores are then far above the others.
+TEST(AttentionOfAllTokens, NegativeScoresAreAboveNoPadding) {
+  for (const bool batches : batching_choices()) {
+    for (const DType type : test::all_types) {
+      AttentionShape shape = of_all_tokens({1, 35, 1, 16, type});
+      const AttentionCase batch(shape, 0, batches);
+      auto values = batch.qkv.values();
+      for (std::size_t row = 0; row < 35; ++row) {
+        for (std::size_t c = 0; c < 16; ++c) {
+          values[row * 48 + c] = 20;                                                     // q
+          values[row * 48 + 16 + c] = c == 0 ? -20 + static_cast<float>(row % 3) : -20;  // k
+        }
+      }
+      test::set_values(batch.qkv, values);
+      batch.run();
+      const HeadInputs inputs = inputs_of(batch, 0, 0);
+      const HeadResults expected = test::reference_head(inputs);
+      const auto found = batch.d_qkv.values();
+      expect_near(part(batch.output.values(), 16, 0, 35, 0, 16), expected.output, expected.output_size,
+                  inputs, type, "output");
+      expect_near(part(found, 48, 0, 35, 0, 16), expected.d_q, expected.d_q_size, inputs, type, "d_q");
+      expect_near(part(found, 48, 0, 35, 32, 16), expected.d_v, expected.d_v_size, inputs, type, "d_v");
     }
   }
 }

@@ -1,9 +1,9 @@
-// Causal multi-head attention: forward, backward, and one position at a time (Vaswani et al. 2017, arXiv
-// 1706.03762). On hosts and by cuDNN the scores of the batch are never stored (Dao et al. 2022, arXiv
+// Multi-head attention, causal or not: forward, backward, and one position at a time (Vaswani et al. 2017,
+// arXiv 1706.03762). On hosts and by cuDNN the scores of the batch are never stored (Dao et al. 2022, arXiv
 // 2205.14135). By GEMMs on a device, the scores of some heads at a time are stored.
 //
-//   s_ij = q_i k_j / sqrt(head_width) for j <= i,   p_ij = e^(s_ij - l_i) with l_i = log of the sum over j of
-//   e^s_ij,   o_i = sum over j of dropout(p_ij) v_j
+//   s_ij = q_i k_j / sqrt(head_width) for j <= i (all j if not causal),   p_ij = e^(s_ij - l_i) with l_i =
+//   log of the sum over j of e^s_ij,   o_i = sum over j of dropout(p_ij) v_j
 //
 // The rows of a matrix are tokens: row = sample * length + position. A row of qkv contains q, k and v, each
 // of heads * head_width columns. Products, softmax and sums are in float, and every result is rounded once.

@@ -49,6 +49,7 @@ struct HeadBackward {
   /// The scores of a tile of keys and the queries that see them, one row per key, query_block apart.
   struct Tile {
     std::int64_t first_query, queries;
+    std::int64_t keys;  // without the padding
     bool on_diagonal;
     float* scores;
     float* gradients;  // with respect to the probabilities
@@ -57,6 +58,9 @@ struct HeadBackward {
     typename Words::Element* rounded_gradients;
     Word* gradient_words;
   };
+
+  /// Returns the first query that sees a key.
+  std::int64_t first_query_of(std::int64_t key) const { return shape.causal ? key : 0; }
 
   void draw_factors(const ScoreBlock& block) const {
     for (std::int64_t key = 0; key < key_block; key += 4) {
@@ -78,6 +82,7 @@ struct HeadBackward {
       const auto unseen = static_cast<std::size_t>(std::min(row - q, lanes()));
       probabilities = hn::IfThenZeroElse(hn::FirstN(d, unseen), probabilities);
     }
+    if (row >= tile.keys) probabilities = hn::Zero(d);
     gradients = hn::LoadU(d, tile.gradients + at);
     if (!mask.active()) {
       gradients = hn::Mul(probabilities, hn::Sub(gradients, row_dot));
@@ -122,14 +127,15 @@ struct HeadBackward {
   /// them.
   void tile(const ScoreBlock& block, std::int64_t key) const {
     const std::int64_t first_key = block.first_key + key;
-    const std::int64_t skip = std::max<std::int64_t>(0, first_key - block.first_query);
+    const std::int64_t skip = std::max<std::int64_t>(0, first_query_of(first_key) - block.first_query);
     const std::int64_t count = block.queries - skip;
     if (count <= 0) return;
     const std::int64_t first_query = block.first_query + skip;
     Tile now{};
     now.first_query = first_query;
     now.queries = count;
-    now.on_diagonal = first_query == first_key;
+    now.keys = shape.length - first_key;
+    now.on_diagonal = shape.causal && first_query == first_key;
     now.scores = memory.scores + skip;
     now.gradient_words = memory.score_gradients + key / per_word * query_block + skip;
     now.factors = memory.factors + key * query_block + skip;
@@ -149,7 +155,7 @@ struct HeadBackward {
                     memory.d_output.transposed + first_query, transposed_stride(shape.length),
                     {now.gradients, query_block, false});
     differentiate(now);
-    const bool add = block.first_query > block.first_key;
+    const bool add = block.first_query > first_query_of(block.first_key);
     const auto sum_over_queries = [&](const auto* by_query, const Word* matrix, float* sums) HWY_ATTR {
       multiply<Words>(tile_rows(), result_columns, count / per_word,
                       ByRows<Word>{reinterpret_cast<const Word*>(by_query), query_block / per_word},
@@ -170,7 +176,8 @@ struct HeadBackward {
     };
     std::int64_t query = 0;
     for (; query < block.queries; query += tile_rows()) {
-      const std::int64_t seen = block.first_query + query + tile_rows() - block.first_key;
+      const std::int64_t seen =
+          shape.causal ? block.first_query + query + tile_rows() - block.first_key : block.keys;
       if (seen >= block.keys) break;
       add_keys(query, tile_rows(), seen);
     }
@@ -181,7 +188,7 @@ struct HeadBackward {
     const std::int64_t rows = padded_rows(shape.length);
     for (std::int64_t key = 0; key < rows; key += key_block) {
       const std::int64_t keys = std::min(key_block, rows - key);
-      for (std::int64_t query = key; query < rows; query += query_block) {
+      for (std::int64_t query = first_query_of(key); query < rows; query += query_block) {
         const ScoreBlock block{query, std::min(query_block, rows - query), key, keys};
         if (mask.active()) draw_factors(block);
         for (std::int64_t first = 0; first < keys; first += tile_rows()) tile(block, first);

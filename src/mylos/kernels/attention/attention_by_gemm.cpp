@@ -2,8 +2,8 @@
 //
 // Heads are first copied to contiguous memory, and results are copied back: in the rows of tokens the
 // distance between heads of different samples is not constant, and batches of one sample each would take as
-// many launches as there are samples. The GEMMs compute complete squares; half of each score matrix, the part
-// above the diagonal, is not used.
+// many launches as there are samples. The GEMMs compute complete squares; of causal attention half of each
+// score matrix, the part above the diagonal, is not used.
 #include <algorithm>
 #include <type_traits>
 

@@ -121,7 +121,8 @@ struct HeadForward {
   /// Processes a tile of queries, whose rows have been prefetched. Prefetches the rows of tile `next`.
   void tile(std::int64_t index, std::int64_t next) const {
     const std::int64_t first = index * tile_rows();
-    const std::int64_t keys = first + tile_rows();  // the diagonal crosses the last tile_rows() keys
+    // Causal: the diagonal crosses the last tile_rows() keys.
+    const std::int64_t keys = shape.causal ? first + tile_rows() : padded_rows(shape.length);
     const std::int64_t columns = padded_columns<Words>(shape.head_width);
     const std::int64_t stride = padded_rows(shape.length);
     const std::int64_t rows = std::min(tile_rows(), shape.length - first);
@@ -136,7 +137,7 @@ struct HeadForward {
     if (mask.active()) draw_factors(first, keys);
     const float scale = 1.0f / std::sqrt(static_cast<float>(shape.head_width));
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t seen = first + r + 1;
+      const std::int64_t seen = shape.seen(first + r);
       const float largest = largest_of(memory.scores + r * stride, seen);
       const float sum = mask.active() ? exponentiate<true>(r, seen, keys, largest)
                                       : exponentiate<false>(r, seen, keys, largest);

@@ -28,9 +28,13 @@ struct Heads {
   std::int64_t heads;  // of a sample
   std::int64_t head_width;
   std::int64_t first_head;
+  bool causal;
   float scale;
 
   KOKKOS_FUNCTION std::int64_t width() const { return heads * head_width; }
+  /// Return the number of tokens that token i sees, and the first token that sees it.
+  KOKKOS_FUNCTION std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : length; }
+  KOKKOS_FUNCTION std::int64_t first_seeing(std::int64_t i) const { return causal ? i : 0; }
   /// Returns the offset of row i of head first_head + head in a matrix of `columns` columns.
   KOKKOS_FUNCTION std::int64_t start(std::int64_t head, std::int64_t i, std::int64_t columns) const {
     const std::int64_t number = first_head + head;
@@ -45,8 +49,13 @@ struct Heads {
 
 template <class T>
 Heads<T> heads_from(const AttentionShape& shape, const Tensor& qkv, std::int64_t first_head) {
-  return {qkv.as<T>(),      shape.length, shape.heads,
-          shape.head_width, first_head,   1.0f / std::sqrt(static_cast<float>(shape.head_width))};
+  return {qkv.as<T>(),
+          shape.length,
+          shape.heads,
+          shape.head_width,
+          first_head,
+          shape.causal,
+          1.0f / std::sqrt(static_cast<float>(shape.head_width))};
 }
 
 template <class T>
@@ -66,8 +75,8 @@ KOKKOS_FORCEINLINE_FUNCTION void factors_of(const DropoutMask& mask, std::int64_
   }
 }
 
-/// Computes probabilities[head, i, j] = dropout(p) for j <= i; the others are not used. log_sums: the logs of
-/// the rows' sums of exponentials.
+/// Computes probabilities[head, i, j] = dropout(p) for the j that i sees; the others are not used. log_sums:
+/// the logs of the rows' sums of exponentials.
 template <class T>
 void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t count,
                         const DropoutMask& mask, float* probabilities, float* log_sums) {
@@ -79,14 +88,15 @@ void find_probabilities(const Execution& exec, const Heads<T>& all, std::int64_t
         const T* k = all.k(index / all.length, 0);
         const std::int64_t stride = 3 * all.width();
         float* p = probabilities + index * all.length;
-        row.for_each(i + 1,
+        const std::int64_t seen = all.seen(i);
+        row.for_each(seen,
                      [=](std::int64_t j) { p[j] = all.scale * dot(q, k + j * stride, all.head_width); });
-        const float largest = row.max(i + 1, [=](std::int64_t j) { return p[j]; });
+        const float largest = row.max(seen, [=](std::int64_t j) { return p[j]; });
         const float log_sum =
-            largest + Kokkos::log(row.sum(i + 1, [=](std::int64_t j) { return math::exp(p[j] - largest); }));
+            largest + Kokkos::log(row.sum(seen, [=](std::int64_t j) { return math::exp(p[j] - largest); }));
         row.once([=]() { log_sums[number] = log_sum; });
         row.barrier();  // other threads wrote a part of the scores
-        row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
+        row.for_each_tile(seen, [=](std::int64_t first, std::int64_t width) {
           float factor[tile_width];
           factors_of(mask, number, first, width, factor);
           for (std::int64_t j = 0; j < width; ++j)
@@ -112,7 +122,7 @@ void find_d_scores(const Execution& exec, const Heads<T>& all, std::int64_t coun
         const T* d_o = d_output + all.start(head, i, all.width());
         const float output_dot =
             row.sum(all.head_width, [=](std::int64_t c) { return to_float(o[c]) * to_float(d_o[c]); });
-        row.for_each_tile(i + 1, [=](std::int64_t first, std::int64_t width) {
+        row.for_each_tile(all.seen(i), [=](std::int64_t first, std::int64_t width) {
           float factor[tile_width];
           factors_of(mask, number, first, width, factor);
           for (std::int64_t j = 0; j < width; ++j) {
@@ -139,7 +149,7 @@ void weigh_values(const Execution& exec, const Heads<T>& all, std::int64_t count
         T* out = output + all.start(head, i, all.width());
         row.for_each(all.head_width, [=](std::int64_t c) {
           float sum = 0;
-          for (std::int64_t j = 0; j <= i; ++j) sum += p[j] * to_float(v[j * stride + c]);
+          for (std::int64_t j = 0; j < all.seen(i); ++j) sum += p[j] * to_float(v[j * stride + c]);
           out[c] = from_float<T>(sum);
         });
       });
@@ -163,11 +173,11 @@ void weigh_gradients(const Execution& exec, const Heads<T>& all, std::int64_t co
         T* d = d_qkv + all.start(head, position, 3 * width);
         row.for_each(all.head_width, [=](std::int64_t c) {
           float d_q = 0;
-          for (std::int64_t j = 0; j <= position; ++j)
+          for (std::int64_t j = 0; j < all.seen(position); ++j)
             d_q += ds[position * length + j] * to_float(q[j * 3 * width + width + c]);
           float d_k = 0;
           float d_v = 0;
-          for (std::int64_t i = position; i < length; ++i) {
+          for (std::int64_t i = all.first_seeing(position); i < length; ++i) {
             d_k += ds[i * length + position] * to_float(q[i * 3 * width + c]);
             d_v += p[i * length + position] * to_float(d_out[i * width + c]);
           }

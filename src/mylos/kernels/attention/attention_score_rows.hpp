@@ -1,5 +1,6 @@
 // The kernels between attention's GEMMs: they turn rows of scores into probabilities, and gradients of
-// probabilities into gradients of scores, both with dropout. Above the diagonal the results are 0.
+// probabilities into gradients of scores, both with dropout. Of scores that a row does not see the results
+// are 0.
 #pragma once
 
 #include <cmath>
@@ -19,17 +20,23 @@ struct ScoreRows {
         head_width(shape.head_width),
         first(block.first * shape.length),
         count(block.count * shape.length),
+        causal(shape.causal),
         scale(1.0f / std::sqrt(static_cast<float>(shape.head_width))),
         mask(dropout) {}
 
   /// Returns the average number of columns that a row sees. A device distributes its threads by it.
-  [[nodiscard]] std::int64_t seen_columns() const { return length / 2; }
+  [[nodiscard]] std::int64_t seen_columns() const { return causal ? length / 2 : length; }
+  /// Returns the number of columns that the row of a position sees.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t seen(std::int64_t position) const {
+    return causal ? position + 1 : length;
+  }
 
   std::int64_t length;
   std::int64_t heads;  // of a sample
   std::int64_t head_width;
   std::int64_t first;  // of the batch's rows
   std::int64_t count;
+  bool causal;
   float scale;  // of the scores q_i k_j
   DropoutMask mask;
 };
@@ -73,12 +80,12 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* sco
   for_each_row(
       exec, "attention_p", rows.count, rows.seen_columns(),
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
-        const std::int64_t position = index % rows.length;
+        const std::int64_t columns = rows.seen(index % rows.length);
         const float* const s = scores + index * rows.length;
         T* const p = weights + index * rows.length;
-        const std::int64_t tiles = launch::ceiling_quotient(position + 1, tile_width);
+        const std::int64_t tiles = launch::ceiling_quotient(columns, tile_width);
         const auto seen = [=](std::int64_t tile) {
-          return launch::smaller(tile_width, position + 1 - tile * tile_width);
+          return launch::smaller(tile_width, columns - tile * tile_width);
         };
         const float largest = row.max(tiles, [=](std::int64_t tile) {
           return launch::largest_in_tile(s + tile * tile_width, seen(tile));
@@ -90,14 +97,13 @@ void find_weights(const Execution& exec, const ScoreRows& rows, const float* sco
         row.once([=]() { log_sums[rows.first + index] = log_sum; });
         row.for_each_tile(rows.length, [=](std::int64_t first, std::int64_t count) {
           float value[tile_width] = {};
-          if (first <= position) {
+          if (first < columns) {
             float factor[tile_width];
             float buffer[tile_width];
             launch::dropout_factors(rows.mask, rows.first + index, first, count, factor);
             const auto score = tile_values(s + first, count, buffer);
             for_each_in_tile(count, [&](std::int64_t j) {
-              value[j] =
-                  first + j <= position ? math::exp(rows.scale * score[j] - log_sum) * factor[j] : 0.0f;
+              value[j] = first + j < columns ? math::exp(rows.scale * score[j] - log_sum) * factor[j] : 0.0f;
             });
           }
           write_tile(value, count, p + first);
@@ -125,6 +131,7 @@ void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const W
       exec, "attention_ds", rows.count, rows.seen_columns(),
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const std::int64_t position = index % rows.length;
+        const std::int64_t columns = rows.seen(position);
         const std::int64_t number = rows.first + index;
         const std::int64_t head = number / rows.length;
         const float log_sum = of.log_sums[number];
@@ -138,14 +145,14 @@ void find_weight_gradients(const Execution& exec, const ScoreRows& rows, const W
           const std::int64_t at = index * rows.length + first;
           float weight[tile_width] = {};
           float gradient[tile_width] = {};
-          if (first <= position) {
+          if (first < columns) {
             float factor[tile_width];
             float buffers[2][tile_width];
             launch::dropout_factors(rows.mask, number, first, count, factor);
             const auto score = tile_values(of.scores + at, count, buffers[0]);
             const auto d_weight = tile_values(of.d_weights + at, count, buffers[1]);
             for_each_in_tile(count, [&](std::int64_t j) {
-              const bool is_seen = first + j <= position;
+              const bool is_seen = first + j < columns;
               const float p = is_seen ? math::exp(rows.scale * score[j] - log_sum) : 0.0f;
               weight[j] = p * factor[j];
               gradient[j] = is_seen ? rows.scale * p * (d_weight[j] * factor[j] - mean) : 0.0f;

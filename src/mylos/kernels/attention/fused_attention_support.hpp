@@ -31,13 +31,13 @@ inline constexpr std::int64_t max_workspace = 1 << 30;  // of the samples that o
   return shape.heads * (gradients + shape.length * 4);
 }
 
-/// Returns true if the library may support the shape: 16-bit types, heads of a multiple of 8 and at most 128
-/// values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the caller checks
-/// it. With AttentionSums::any_order the workspace is smaller, and samples may be longer.
+/// Returns true if the library may support the shape: causal, 16-bit types, heads of a multiple of 8 and at
+/// most 128 values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the
+/// caller checks it. With AttentionSums::any_order the workspace is smaller, and samples may be longer.
 [[nodiscard]] constexpr bool may_support(const AttentionShape& shape,
                                          AttentionSums sums = AttentionSums::fixed_order) {
-  return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
-         shape.head_width <= max_head_width && shape.length >= tile_tokens &&
+  return shape.causal && (shape.type == DType::fp16 || shape.type == DType::bf16) &&
+         shape.head_width % 8 == 0 && shape.head_width <= max_head_width && shape.length >= tile_tokens &&
          shape.length % tile_tokens == 0 && shape.samples >= 1 &&
          bytes_of_sample(shape, sums) <= max_workspace;
 }
