@@ -52,7 +52,7 @@ def wrong_type(source, deck):
 def out_of_range(source, deck):
     key, value = source.choice([("dropout", 1), ("dropout", -0.1), ("repeat", 0), ("repeat", 1001), ("name", ""),
                                 ("name", "a/b"), ("norm_groups", 0), ("norm_momentum", 0), ("norm_momentum", 1.5),
-                                ("activation", "swish"), ("norm", "instancenorm"), ("kind", "attention"),
+                                ("activation", "swish"), ("norm", "instancenorm"), ("kind", "softmax"),
                                 ("norm_over", "world"), ("dropout", 1e300), ("repeat", 9223372036854775807)])
     deck.layers[some(source, deck)][key] = value
     return [f"with {key} = "]

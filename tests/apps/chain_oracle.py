@@ -8,7 +8,8 @@ import math
 
 import numpy
 
-from convolution_oracle import convolved, extended, transposed, window_at
+from convolution_oracle import convolved, extended, transposed
+from grid_oracle import attended, finer, joined, pooled
 from reference.random_numbers import INITIAL_WEIGHTS, Stream
 from reference.rounding import Amplified
 
@@ -16,7 +17,7 @@ EPSILON = 1e-5  # of norms
 MOST_DEVIATIONS = 20  # that the mean of what is normalised may be away from 0, where float is compared
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "tanh", "silu")
 DEFAULTS = {"bias": True, "groups": 1, "transposed": False, "edges": "zero", "between": "nearest", "norm": "none",
-            "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1, "skip_first": False}
+            "norm_groups": 8, "heads": 1, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1, "skip_first": False}
 erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
 
@@ -51,7 +52,7 @@ def per_axis(layer, name, key, default, axes):
 
 class Operation:
     """A block: takes [samples, *extents, channels], or what lies at a name besides; `parameters`: name, shape and what
-    they begin with, a bound of random numbers or a value."""
+    they begin with: a bound of uniform numbers, a deviation of normal ones as ("normal", deviation), or None: of a norm."""
 
     def __init__(self, name, kind, apply, parameters=(), skip=None):
         self.name, self.kind, self.apply, self.skip = name, kind, apply, skip
@@ -94,6 +95,12 @@ class Network:
             self.add_upsampling(layer, name)
         elif kind in ("add", "concat", "branch"):
             self.add_join(layer, name)
+        elif kind == "attention":
+            self.add_attention(layer, name)
+        elif kind == "positions":
+            self.require_grid(name)
+            shape = (math.prod(self.extents), self.channels)
+            self.append(name, kind, lambda x, own: x + own["weight"].reshape(x.shape[1:]), [("weight", shape, ("normal", 0.02))])
         elif layer["norm"] == "none" and (kind == "norm" or layer["activation"] == "none" and layer["dropout"] == 0):
             raise Impossible(name, "nothing to do")
         if layer["norm"] != "none":
@@ -195,6 +202,14 @@ class Network:
         self.append(name, "upsample", lambda x, own: finer(x, factor, between, edges))
         self.extents = tuple(e * f for e, f in zip(self.extents, factor))
 
+    def add_attention(self, layer, name):
+        self.require_grid(name)
+        heads = layer["heads"]
+        if self.channels % (3 * heads):
+            raise Impossible(name, f"{self.channels} channels, {heads} heads")
+        self.append(name, "attention", lambda x, own: attended(x, heads))
+        self.channels //= 3
+
     def add_join(self, layer, name):
         kind, source = layer["kind"], layer.get("skip_from")
         if source not in self.places:
@@ -243,6 +258,9 @@ class Network:
             for name, shape, bound in operation.parameters:
                 path = f"{operation.name}/{name}"
                 rows = shape if len(shape) == 2 else (1, *shape)
+                if isinstance(bound, tuple):
+                    weights[path] = (Stream(seed, INITIAL_WEIGHTS, path).normal(*rows) * numpy.float32(bound[1])).reshape(shape)
+                    continue
                 weights[path] = numpy.full(shape, 1.0 if name == "weight" else 0.0) if bound is None else \
                     ((2 * Stream(seed, INITIAL_WEIGHTS, path).uniform(*rows) - 1) * numpy.float32(bound)).reshape(shape)
         return weights
@@ -295,37 +313,3 @@ def batch_normalised(x, own):
     else:
         n = standard(x, tuple(range(x.ndim - 1)), own["noise"])
     return n * own["weight"] + own["bias"]
-
-
-def joined(kind, x, skip, skip_first):
-    skip = skip.reshape(*x.shape[:-1], skip.shape[-1])
-    return x + skip if kind == "add" else numpy.concatenate([skip, x] if skip_first else [x, skip], axis=-1)
-
-
-def pooled(kind, x, counts, window, stride, padding):
-    """Of points of the grid alone."""
-    edges = [(0, 0), *((p, p) for p in padding), (0, 0)]
-    taps = itertools.product(*map(range, window))
-    ones = [1] * len(window)
-    if kind == "max_pool":
-        padded = numpy.pad(x, edges, constant_values=-numpy.inf)
-        return numpy.maximum.reduce([padded[window_at(tap, stride, counts, ones)] for tap in taps])
-    padded, inside = numpy.pad(x, edges), numpy.pad(numpy.ones_like(x), edges)
-    places = [window_at(tap, stride, counts, ones) for tap in taps]
-    return sum(padded[place] for place in places) / sum(inside[place] for place in places)
-
-
-def finer(x, factor, between, edges):
-    for axis, (f, edge) in enumerate(zip(factor, edges), start=1):
-        n = x.shape[axis]
-        new = numpy.arange(n * f)
-        if between == "nearest":
-            x = x.take(new // f, axis=axis)
-            continue
-        place = (new + 0.5) / f - 0.5
-        below = numpy.floor(place).astype(int)
-        share = (place - below).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-        inside = {"zero": lambda i: numpy.clip(i, 0, n - 1), "periodic": lambda i: i % n,
-                  "reflect": lambda i: n - 1 - abs(n - 1 - abs(i)) if f > 1 else numpy.clip(i, 0, n - 1)}[edge]
-        x = x.take(inside(below), axis=axis) * (1 - share) + x.take(inside(below + 1), axis=axis) * share
-    return x

@@ -74,6 +74,8 @@ NETWORKS = {
               (4, 4, 6, 2), 4 * 8 * 12 * 2, "mse", "none"),
     "cnn": ('type = "cnn"\nchannels = [4, 8]\nhidden = [12]', (8, 8, 1), 5, "cross_entropy", "minmax"),
     "resnet": ('type = "resnet"\nchannels = [4, 8]\nblocks = 1\nnorm = "batchnorm"', (8, 8, 3), 4, "cross_entropy", "channel"),
+    "vit": ('type = "vit"\npatch = [2, 4]\nwidth = 12\nheads = 3\nblocks = 2\nfields = 2', (6, 8, 3), 6 * 8 * 2, "mse", "channel"),
+    "vit-classes": ('type = "vit"\npatch = 4\nwidth = 8\nheads = 2\nblocks = 1\nnorm = "rmsnorm"', (16, 2), 5, "cross_entropy", "standard"),
     "unet": ('type = "unet"\nchannels = [8, 8, 16]\nedges = "periodic"\nactivation = "gelu"\nfields = 2\nresidual = true',
              (8, 16, 2), 8 * 16 * 2, "mse", "channel"),
     "operator": ('type = "fno"\nmodes = [4, 6]\nwidth = 6\nblocks = 2\nfields = 2\nnorm = "groupnorm"', (8, 9, 3), 8 * 9 * 2, "mse",

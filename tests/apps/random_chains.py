@@ -10,11 +10,12 @@ import numpy
 
 from chain_mistakes import MISTAKES, names
 from chain_oracle import ACTIVATIONS, Impossible, Network
+from random_short_forms import draw_short_form
 from support.decks import sections_text
 
 MOST_COLUMNS = 900  # of a sample, anywhere in the network
 KINDS = {"conv": 6, "max_pool": 1, "average_pool": 1, "global_pool": 0.5, "upsample": 1, "dense": 0.6, "norm": 1,
-         "activation": 1, "add": 2, "concat": 1.5, "branch": 0.8}
+         "activation": 1, "add": 2, "concat": 1.5, "branch": 0.8, "attention": 3, "positions": 0.8}
 TYPES = ["fp32", "bf16", "fp16"]
 
 
@@ -127,7 +128,7 @@ def fits(layers, layer, network, rows):
 
 def draw_layer(source, layers, network, rows, plain):
     kind = source.choices(list(KINDS), list(KINDS.values()))[0]
-    if not network.extents and kind in ("conv", "max_pool", "average_pool", "upsample") or not layers and kind in (
+    if not network.extents and kind in ("conv", "max_pool", "average_pool", "upsample", "attention", "positions") or not layers and kind in (
             "add", "concat", "branch"):
         kind = source.choice(["dense", "activation", "norm"])
     layer, axes = {"kind": kind}, max(1, len(network.extents))
@@ -151,6 +152,9 @@ def draw_layer(source, layers, network, rows, plain):
         if source.random() < 0.5:
             layer["between"] = source.choice(["nearest", "linear"])
         draw_edges(layer, network, layer.get("between") == "linear")
+    elif kind == "attention":
+        third = network.channels // 3
+        layer["heads"] = source.choice([h for h in range(1, third + 1) if third % h == 0] or [1])
     elif kind in ("add", "concat", "branch"):
         waiting = [name for name, place in network.places.items() if place[0] in network.left]
         layer["skip_from"] = source.choice(waiting * 4 + list(network.places))
@@ -282,7 +286,7 @@ def draw_run(source, deck, network):
     if precision["compute"] != "fp32" and source.random() < 0.2:
         precision["masters"] = "none"
     if source.random() < 0.3:
-        operations = [operation for operation in network.operations if operation.kind in ("conv", "linear", "batchnorm")]
+        operations = [operation for operation in network.operations if operation.kind in ("conv", "linear", "batchnorm", "positions")]
         kinds = [operation.kind for operation in operations]
         names = [operation.name for operation in operations]
         choices = ["*", *kinds, *names]
@@ -296,26 +300,8 @@ def draw_run(source, deck, network):
 
 
 def short_form(source, numbers):
-    form = source.choice(["cnn", "resnet", "unet"])
-    extents = [source.randint(4, {1: 24, 2: 12, 3: 6}[axes]) for axes in [source.randint(1, 3)] for _ in range(axes)]
-    if form == "unet" and source.random() < 0.7:
-        extents = [(extent + 3) // 4 * 4 for extent in extents]
-    shape = [*extents, source.randint(1, 3)]
-    model = {"type": form, "channels": [source.choice([2, 4, 8]) for _ in range(source.randint(1, 3))], "loss": "mse"}
-    if source.random() < 0.4:
-        model["norm"] = source.choice(["none", "layernorm", "rmsnorm", "groupnorm", "batchnorm"])
-    if source.random() < 0.4:
-        model["activation"] = source.choice(ACTIVATIONS)
-    if source.random() < 0.3:
-        model["dropout"] = 0.2
-    if source.random() < 0.3:
-        model["kernel"] = source.choice([1, 3, 5, 2])
-    if source.random() < 0.3:
-        model["blocks" if form != "cnn" else "hidden"] = source.randint(1, 2) if form != "cnn" else [5]
-    if form == "cnn" and "hidden" not in model:
-        model.pop("dropout", None)  # which is that of the hidden layers
+    model, shape, outputs = draw_short_form(source)
     batch = source.randint(2, 8)
-    outputs = source.randint(2, 5) if form != "unet" else math.prod(extents)
     arrays = arrays_of(source, numbers, "mse", math.prod(shape), outputs, batch)
     sections = {"run": {"peak_flops": 1e12, "steps": 2, "seed": 3, "folder": "run"},
                 "data": {"train": "data.h5", "test": "test.h5", "batch": batch, "shape": shape, "normalize": "standard"},

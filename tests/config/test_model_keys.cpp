@@ -70,9 +70,8 @@ TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
   const std::string gpt =
       "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\nvocabulary = 9\n[data]\n";
   const std::string no_order =
-      " has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\", "
-      "and model.type is "
-      "\"gpt\" (deck.toml:2); leave it out";
+      " has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\", \"fno\" or "
+      "\"vit\", and model.type is \"gpt\" (deck.toml:2); leave it out";
   EXPECT_TRUE(
       test::says(message_of(gpt + "shuffle = \"blocks\""), {"deck.toml:9:", "'data.shuffle'", no_order}));
   EXPECT_TRUE(test::says(message_of(gpt + "batch = 4\nlast_batch = \"drop\""),

@@ -9,6 +9,8 @@
 #include "model/guarded_block.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/layers/attention/point_attention.hpp"
+#include "mylos/model/layers/attention/positions_block.hpp"
 #include "mylos/model/layers/coordinates/coordinates_block.hpp"
 #include "mylos/model/layers/join/gated_add.hpp"
 #include "mylos/model/layers/margins/margin_block.hpp"
@@ -160,6 +162,11 @@ INSTANTIATE_TEST_SUITE_P(
              maker<BatchNormBlock>(BatchNormOptions{.name = "n", .grid = {.channels = 144}}), 5e-3},
         Case{"norm of points", maker<NormBlock>(NormOptions{.name = "n", .norm = {.width = 6}, .points = 24}),
              2e-2},
+        Case{"attention",
+             maker<PointAttention>(PointAttentionOptions{
+                 .name = "a", .points = 24, .heads = 2, .head_width = 1}),
+             5e-3},
+        Case{"positions", maker<PositionsBlock>(PositionsOptions{.name = "p", .grid = grid}), 2e-3},
         Case{"activation",
              maker<ActivationBlock>(ActivationOptions{
                  .name = "a", .width = 144, .activation = Activation::silu}),

@@ -6,6 +6,7 @@
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 #include "mylos/model/network/network.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "support/said.hpp"
@@ -59,6 +60,33 @@ TEST(OperatorLayers, GiveTheSameBitsWhateverIsComputedAgain) {
   ModelOptions model = operator_network();
   model.loss = losses::Mse{};
   test::expect_equal_bits_in_all_types(model, {{"sum", DType::fp32}, {"lift", DType::fp32}});
+}
+
+TEST(OperatorLayers, OfATransformerGiveTheSameBitsWhateverIsComputedAgain) {
+  ModelOptions model;
+  model.type = ModelType::vit;
+  model.patch = {2, 3};
+  model.width = 8;
+  model.heads = 2;
+  model.blocks = 1;
+  model.norm = NormType::layernorm;
+  model.shape = {4, 6, 2};
+  model.inputs = 48;
+  model.outputs = 24;
+  model.loss = losses::Mse{};
+  test::expect_equal_bits_in_all_types(expand_short_form(model),
+                                       {{"positions", DType::fp32}, {"block1_qkv", DType::fp32}});
+}
+
+TEST(OperatorLayers, RefuseChannelsThatAreNoQueriesKeysAndValues) {
+  const auto refusal = [](std::int64_t channels, std::int64_t heads) {
+    const ModelOptions model =
+        model_on({4, 6, 2}, 0,
+                 {conv("qkv", channels, {1}), {.kind = kinds::Attention{.heads = heads}, .name = "all"}});
+    return test::refusal_of([&] { static_cast<void>(make_network(model, {}, 1, false)); });
+  };
+  EXPECT_TRUE(test::says(refusal(12, 3), errors::bad_layer, {"'all'", "3 heads", "12 channels", "by 9"}));
+  EXPECT_TRUE(test::says(refusal(8, 1), errors::bad_layer, {"'all'", "1 head", "8 channels"}));
 }
 
 TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {

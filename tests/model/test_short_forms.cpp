@@ -108,6 +108,53 @@ TEST(ShortForms, AUNetSaysByWhatExtentsMustBeDivisible) {
   EXPECT_EQ(chain_of(model).outputs(), model.outputs);
 }
 
+ModelOptions vision_transformer() {
+  ModelOptions model;
+  model.type = ModelType::vit;
+  model.norm = NormType::layernorm;
+  model.activation = Activation::gelu;
+  model.channel_mlp = 4;
+  return model;
+}
+
+TEST(ShortForms, AVisionTransformerHasTheParametersOfItsPublishedShape) {
+  // ViT-B/16 (Dosovitskiy et al. 2021) of 1000 classes has 86,567,656 in torchvision 0.20; without its class
+  // token and that one's position.
+  ModelOptions model = vision_transformer();
+  model.patch = {16};
+  model.width = 768;
+  model.heads = model.blocks = 12;
+  model.fields = 0;
+  model.shape = {224, 224, 3};
+  model.inputs = 224 * 224 * 3;
+  model.outputs = 1000;
+  const Chain chain = chain_of(model);
+  EXPECT_EQ(chain.parameter_count(), 86'567'656 - 2 * 768);
+  const std::map<std::string, int> kinds = kinds_of(chain);
+  EXPECT_EQ(kinds.at("attention"), 12);
+  EXPECT_EQ(kinds.at("add"), 24);
+}
+
+TEST(ShortForms, AVisionTransformerComesBackToItsGrid) {
+  ModelOptions model = vision_transformer();
+  model.loss = losses::Mse{};
+  model.width = 12;
+  model.heads = 3;
+  model.fields = 2;
+  for (const auto& [shape, patch] : {std::pair<std::vector<std::int64_t>, PerAxis>{{12, 1}, {4}},
+                                     {{8, 6, 3}, {4, 3}},
+                                     {{4, 8, 2, 2}, {2, 4, 1}}}) {
+    model.shape = shape;
+    model.patch = patch;
+    model.inputs = 1;
+    for (const std::int64_t extent : shape) model.inputs *= extent;
+    model.outputs = model.inputs / shape.back() * 2;
+    const Chain chain = chain_of(model);
+    EXPECT_EQ(chain.outputs(), model.outputs);
+    EXPECT_EQ(kinds_of(chain).at("attention"), 2);
+  }
+}
+
 TEST(ShortForms, AConvolutionalNetEndsInDenseLayers) {
   ModelOptions model = short_form(ModelType::cnn, {8, 16});
   model.hidden = {32};

@@ -10,6 +10,7 @@
 
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/layers/activation.hpp"
+#include "mylos/model/layers/attention.hpp"
 #include "mylos/model/layers/branch.hpp"
 #include "mylos/model/layers/conserve.hpp"
 #include "mylos/model/layers/conv.hpp"
@@ -36,10 +37,11 @@ enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the 
 
 /// The kinds of layers, in the order of the manual. Each has a header in include/mylos/model/layers, and its
 /// code in src/mylos/model/layers.
-using LayerKind = std::variant<kinds::Dense, kinds::Conv, kinds::Spectral, kinds::MaxPool, kinds::AveragePool,
-                               kinds::GlobalPool, kinds::Upsample, kinds::Norm, kinds::Activation, kinds::Add,
-                               kinds::Concat, kinds::Branch, kinds::Coordinates, kinds::Pad, kinds::Crop,
-                               kinds::Conserve, kinds::ZeroSum, kinds::Custom>;
+using LayerKind =
+    std::variant<kinds::Dense, kinds::Conv, kinds::Spectral, kinds::MaxPool, kinds::AveragePool,
+                 kinds::GlobalPool, kinds::Upsample, kinds::Norm, kinds::Activation, kinds::Add,
+                 kinds::Concat, kinds::Branch, kinds::Attention, kinds::Positions, kinds::Coordinates,
+                 kinds::Pad, kinds::Crop, kinds::Conserve, kinds::ZeroSum, kinds::Custom>;
 
 /// A row for each kind, in the order of LayerKind.
 inline constexpr auto layer_traits = traits_of_kinds(static_cast<const LayerKind*>(nullptr));

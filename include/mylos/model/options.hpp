@@ -17,16 +17,16 @@ namespace mylos {
 
 class CustomLoss;
 
-/// The last four are short forms of a chain (short_forms.hpp).
-enum class ModelType { mlp, gpt, chain, cnn, resnet, unet, fno };
+/// The last five are short forms of a chain (short_forms.hpp).
+enum class ModelType { mlp, gpt, chain, cnn, resnet, unet, fno, vit };
 /// Every type.
 inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    ModelType::chain,
                                             ModelType::cnn, ModelType::resnet, ModelType::unet,
-                                            ModelType::fno};
+                                            ModelType::fno, ModelType::vit};
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(ModelType type) {
-  constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet", "fno"};
+  constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet", "fno", "vit"};
   return names[static_cast<std::size_t>(type)];
 }
 
@@ -108,8 +108,8 @@ struct ModelOptions {
 
   // gpt
   std::int64_t layers = 0;                               // blocks of attention and feed-forward
-  std::int64_t heads = 0;                                // must divide the width
-  std::int64_t width = 0;                                // fno: channels between lifting and projection
+  std::int64_t heads = 0;                                // gpt, vit: must divide the width
+  std::int64_t width = 0;                                // fno, vit: channels of the blocks
   std::int64_t context = 0;                              // tokens per sample
   std::int64_t vocabulary = 0;                           // 0 = from the data; may be larger than the data's
   PositionType positions = PositionType::learned;        // how positions are encoded
@@ -119,20 +119,23 @@ struct ModelOptions {
 
   // cnn, resnet, unet
   std::vector<std::int64_t> channels = {};  // per stage or level
-  std::int64_t blocks = 2;  // residual blocks per stage, convolutions per level; fno: Fourier blocks
-  std::int64_t kernel = 3;  // points along each axis
-  Edges edges = {};         // the values of points outside the grid
+  std::int64_t blocks = 2;             // residual blocks per stage, convolutions per level; fno, vit: blocks
+  std::int64_t kernel = 3;             // points along each axis
+  Edges edges = {};                    // the values of points outside the grid
   std::optional<bool> conv_bias = {};  // of convolutions with a norm; none: true unless it is batchnorm
   bool skip_first = false;             // unet: LayerOptions::skip_first of each concat
-  std::int64_t fields = 1;             // unet, fno: channels of the output
+  std::int64_t fields = 1;             // unet, fno, vit: channels of the output; vit: 0 for a vector
 
   // fno
   PerAxis modes = {};                // wave numbers of the spectral layers
   double lifting = 2;                // hidden channels of the lifting, per channel of `width`
   double projection = 2;             // likewise of the projection
-  double channel_mlp = 0.5;          // likewise of a block's channel MLP; 0: none
+  double channel_mlp = 0.5;          // likewise of a block's channel MLP; 0: none (also vit)
   std::vector<double> padding = {};  // zeros around the grid, as LayerOptions::margin
   bool coordinates = true;           // appends the points' positions to the input
+
+  // vit
+  PerAxis patch = {};  // points of a patch
 
   // chain
   std::vector<LayerOptions> chain = {};  // in their order

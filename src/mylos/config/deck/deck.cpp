@@ -131,7 +131,7 @@ void refuse_idle_preset(const std::vector<Entry>& entries, const Options& option
 }
 
 NormType usual_norm(ModelType type) {
-  if (type == ModelType::gpt) return NormType::layernorm;
+  if (type == ModelType::gpt || type == ModelType::vit) return NormType::layernorm;
   if (type == ModelType::unet) return NormType::groupnorm;
   if (type == ModelType::fno) return NormType::none;
   return is_short_form(type) ? NormType::batchnorm : NormType::none;
@@ -140,10 +140,16 @@ NormType usual_norm(ModelType type) {
 /// Sets the defaults that depend on the type of network.
 void apply_usual_values(ModelOptions& model, const GivenPlaces& given) {
   if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
-  if (model.type != ModelType::fno) return;
+  const bool is_vit = model.type == ModelType::vit;
+  if (model.type != ModelType::fno && !is_vit) return;
   constexpr std::int64_t fourier_blocks = 4;
+  constexpr std::int64_t transformer_blocks = 6;
+  constexpr double transformer_mlp = 4;
   if (!given.contains("model.activation")) model.activation = Activation::gelu;
-  if (!given.contains("model.blocks")) model.blocks = fourier_blocks;
+  if (!given.contains("model.blocks")) model.blocks = is_vit ? transformer_blocks : fourier_blocks;
+  if (!is_vit) return;
+  if (!given.contains("model.channel_mlp")) model.channel_mlp = transformer_mlp;
+  if (!given.contains("model.fields") && model.prediction() == Prediction::classes) model.fields = 0;
 }
 
 /// Returns a list of tables, each as a separate block.

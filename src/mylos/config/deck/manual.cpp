@@ -27,7 +27,7 @@ A deck describes a run: the data, the network, the number types and the optimize
   The message names the file, the line and a correct value.
 - An integer is accepted where a number is required (`lr = 1`), but not the reverse.
 - `resolved.toml` in the run's folder and every checkpoint hold the resolved deck: every key that has a value and an
-  effect, from the deck or by default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet, fno;
+  effect, from the deck or by default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet, fno, vit;
   `precision.scaler.preset`) are expanded. `resolved.toml` also has the sizes that the run found in its data
   (`model.inputs`, `model.outputs`, `model.vocabulary`, `data.shape`).
 - A step is one batch. Skipped steps (overflow) count as steps, but not as updates.

@@ -26,7 +26,7 @@ class ModelChecks : DeckMistakes {
     nonnegative();
     if (type == ModelType::gpt) transformer();
     if (type == ModelType::chain) chain();
-    if (is_short_form(type)) return short_form();
+    if (is_short_form(type)) return;
     if (options_.model.norm == NormType::groupnorm || options_.model.norm == NormType::batchnorm) {
       fail(errors::keys_conflict, {"model.norm"},
            fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; it supports layernorm and rmsnorm",
@@ -76,69 +76,6 @@ class ModelChecks : DeckMistakes {
     fail(errors::keys_conflict, {given_.contains(first) ? first : "model.layers"},
          fmt::format("[[model.layers]] needs model.type = \"chain\", and the type is \"{}\"",
                      name_of(options_.model.type)));
-  }
-
-  void fourier_operator() const {
-    const ModelOptions& model = options_.model;
-    if (model.modes.empty()) {
-      fail(errors::missing_key, {"model.type"},
-           "the type \"fno\" needs 'model.modes', the wave numbers to keep along each axis: [12, 12]");
-    }
-    if (model.width == 0) {
-      fail(errors::missing_key, {"model.type"},
-           "the type \"fno\" needs 'model.width', the channels of its blocks");
-    }
-    for (const auto& [key, ratio] :
-         {std::pair{"lifting", model.lifting}, std::pair{"projection", model.projection},
-          std::pair{"channel_mlp", model.channel_mlp}}) {
-      if (ratio * static_cast<double>(model.width) <= static_cast<double>(max_width)) continue;
-      fail(errors::keys_conflict, {fmt::format("model.{}", key).c_str(), "model.width"},
-           fmt::format("'model.{}' = {} times the {} channels of 'model.width' are more than {}", key, ratio,
-                       model.width, max_width));
-    }
-    constexpr std::int64_t layers_of_block = 7;
-    if (layers_of_block * model.blocks > max_layers) {
-      fail(errors::keys_conflict, {"model.blocks"},
-           fmt::format("'model.blocks' = {} stands for more than {} layers", model.blocks, max_layers));
-    }
-    require_layers({"model.blocks"});
-  }
-
-  void require_layers(std::initializer_list<const char*> keys) const {
-    const ModelOptions& model = options_.model;
-    const std::size_t count = expand_short_form(model).chain.size();
-    if (count <= max_layers) return;
-    fail(errors::keys_conflict, keys,
-         fmt::format("the type \"{}\" stands for {} layers here, more than {}", name_of(model.type), count,
-                     max_layers));
-  }
-
-  void short_form() const {
-    const ModelOptions& model = options_.model;
-    if (model.type == ModelType::fno) return fourier_operator();
-    if (model.channels.empty()) {
-      fail(errors::missing_key, {"model.type", "model.channels"},
-           fmt::format("the type \"{}\" needs 'model.channels', a list of one number or more",
-                       name_of(model.type)));
-    }
-    const auto layers = 4 * model.blocks * static_cast<std::int64_t>(model.channels.size());
-    if (layers > max_layers) {
-      fail(errors::keys_conflict, {"model.blocks", "model.channels"},
-           fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
-                       model.channels.size(), max_layers));
-    }
-    require_layers({"model.channels"});
-    const auto groups = LayerOptions{}.norm_groups;
-    for (const std::int64_t channels : model.channels) {
-      if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
-      fail(errors::keys_conflict, {"model.type", "model.norm", "model.channels"},
-           fmt::format(
-               "'model.norm' = \"groupnorm\"{} takes {} groups of channels, which do not divide the {} of "
-               "'model.channels'; give multiples of {}, or another 'model.norm'",
-               given_.contains("model.norm") ? ""
-                                             : fmt::format(", the default of \"{}\",", name_of(model.type)),
-               groups, channels, groups));
-    }
   }
 
   /// Returns whether the layer's output certainly has the points of its input.
@@ -299,6 +236,7 @@ class ModelChecks : DeckMistakes {
 
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name) {
   ModelChecks(options, given, file_name).model();
+  if (is_short_form(options.model.type)) check_short_form(options, given, file_name);
 }
 
 }  // namespace mylos

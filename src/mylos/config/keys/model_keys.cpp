@@ -23,9 +23,11 @@ void add_short_form_keys(ModelKeys& keys) {
       "Channels. cnn: of each convolution. resnet: of each stage. unet: of each level, the finest first. "
       "Required. These types are short forms: the run's resolved deck lists their layers.",
       "channels");
-  keys.integer("blocks", &ModelOptions::blocks, {1, max_layers}, "",
-               "resnet: number of residual blocks per stage, each of two convolutions. unet: number of "
-               "convolutions per level. fno: number of Fourier blocks, by default 4.");
+  keys.integer(
+      "blocks", &ModelOptions::blocks, {1, max_layers}, "",
+      "resnet: number of residual blocks per stage, each of two convolutions. unet: number of "
+      "convolutions per level. fno: number of Fourier blocks, by default 4. vit: number of blocks of "
+      "attention and MLP, by default 6.");
   keys.integer("kernel", &ModelOptions::kernel, {1, max_kernel}, "points",
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.add("edges", &ModelOptions::edges, edges_type(),
@@ -42,8 +44,11 @@ void add_short_form_keys(ModelKeys& keys) {
   keys.boolean("skip_first", &ModelOptions::skip_first,
                "unet: on the way up, the channels of the level's own convolutions come before those of the "
                "level below, as in PyTorch's `cat([skip, up])`, not after them.");
-  keys.integer("fields", &ModelOptions::fields, {1, max_width}, "channels",
-               "unet, fno: channels of the output at each point.");
+  keys.integer(
+      "fields", &ModelOptions::fields, {0, max_width}, "channels",
+      "unet, fno, vit: channels of the output at each point. vit: 0: the outputs are those of a dense "
+      "layer of the mean over all patches, for classes or for targets of a sample; the default with "
+      "model.loss = \"cross_entropy\".");
 }
 
 /// The defaults are those of neuraloperator's FNO.
@@ -58,7 +63,8 @@ void add_operator_keys(ModelKeys& keys) {
               "fno: hidden channels of the projection, per channel of `width`.");
   keys.number(
       "channel_mlp", &ModelOptions::channel_mlp, {0, true, 1000, true}, "",
-      "fno: hidden channels of the channel MLP of a block, per channel of `width`. 0: no channel MLP.");
+      "fno, vit: hidden channels of the channel MLP of a block, per channel of `width`; vit: by default 4. "
+      "fno: 0: no channel MLP.");
   keys.add("padding", &ModelOptions::padding, axes_type(number_type({0, true, 1, true})),
            "fno: for fields that are not periodic: points of zeros at both ends of an axis, per point of the "
            "grid, while the Fourier blocks compute. Default: none.");
@@ -69,14 +75,17 @@ void add_operator_keys(ModelKeys& keys) {
 
 template <class ModelKeys>
 void add_transformer_keys(ModelKeys& keys) {
+  keys.add("patch", &ModelOptions::patch, axes_type(integer_type({1, max_kernel})),
+           "vit: points of a patch along each axis: patches are the tokens of the transformer. They should "
+           "divide the extents of the grid; 1 makes each point a token. Required.");
   add_layer_keys(keys.optional_integer(
       "layers", &ModelOptions::layers, {1, max_layers}, "",
       "gpt: number of layers, each of attention and a feed-forward part. Required. chain: the network, one "
       "table [[model.layers]] per layer, as below. Required."));
   keys.optional_integer("heads", &ModelOptions::heads, {1, max_width}, "",
-                        "gpt: number of attention heads; it must divide the width. Required.");
+                        "gpt, vit: number of attention heads; it must divide the width. Required.");
   keys.optional_integer("width", &ModelOptions::width, {1, max_width}, "",
-                        "gpt: features per token. fno: channels of the Fourier blocks. Required.");
+                        "gpt: features per token. fno, vit: channels of the blocks. Required.");
   keys.optional_integer("context", &ModelOptions::context, {1, max_context}, "tokens",
                         "gpt: tokens per sample, which is also the maximum number of tokens that a "
                         "prediction depends on. Required.");
@@ -142,7 +151,10 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> fno =
       with_loss({"modes", "width", "blocks", "fields", "lifting", "projection", "channel_mlp", "padding",
                  "coordinates", "activation", "norm", "loss_per", "derivative"});
-  static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
+  static const std::vector<std::string> vit =
+      with_loss({"patch", "width", "heads", "blocks", "fields", "channel_mlp", "activation", "norm",
+                 "dropout", "loss_per", "derivative"});
+  static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno, &vit};
   return *all[static_cast<std::size_t>(type)];
 }
 
@@ -155,13 +167,15 @@ void add_model_keys(Schema& schema) {
       "type", &ModelOptions::type, std::move(types),
       "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
       "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net, a "
-      "Fourier neural operator.");
+      "Fourier neural operator, a vision transformer.");
   keys.add("hidden", &ModelOptions::hidden, widths_type(),
            "mlp, cnn: widths of the hidden dense layers, from the inputs on.", "units");
-  keys.choice("activation", &ModelOptions::activation, activation_words(),
-              "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
-              "linear, `activation`, `dropout`, `norm` in this order, or with `norm_first` linear, `norm`, "
-              "`activation`, `dropout`. fno: default gelu; the last block has none.");
+  keys.choice(
+      "activation", &ModelOptions::activation, activation_words(),
+      "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
+      "linear, `activation`, `dropout`, `norm` in this order, or with `norm_first` linear, `norm`, "
+      "`activation`, `dropout`. fno: default gelu; the last block has none. vit: of the MLPs, default "
+      "gelu.");
   keys.choice(
       "norm", &ModelOptions::norm,
       names_of(
@@ -171,15 +185,18 @@ void add_model_keys(Schema& schema) {
       "inputs of each part of a layer and of the classifier; default layernorm. cnn, resnet, unet: "
       "of each convolution's results, before its activation; default batchnorm, for unet groupnorm. "
       "fno: of the results of each spectral layer and of each block, default none; groupnorm has one group. "
+      "vit: of the inputs of each part of a block and of the head, default layernorm. "
       "mlp and gpt do not support groupnorm and batchnorm.");
   keys.boolean("norm_first", &ModelOptions::norm_first,
                "mlp: a hidden layer normalises before its activation, as PyTorch's `Sequential(Linear, "
                "LayerNorm, ReLU)` and the layers of a chain do, not after it.");
-  keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
-              "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: "
-              "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
-              "probabilities, and in the contribution of each part of a layer. cnn: in the hidden layers. "
-              "resnet: in the head's input. unet: after each convolution of a level.");
+  keys.number(
+      "dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
+      "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: "
+      "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
+      "probabilities, and in the contribution of each part of a layer. cnn: in the hidden layers. "
+      "resnet: in the head's input. unet: after each convolution of a level. vit: of the positions' results, "
+      "of the MLPs' hidden channels, and in the contribution of each part of a block.");
   add_loss_keys(schema);
   add_term_keys(keys.add("terms", "", "",
                          "The losses of a sum, which may read different channels: `[[model.terms]]`, `loss = "

@@ -226,8 +226,9 @@ void add_data_keys(Schema& schema) {
       or_none(list_type(
           integer_type({1, max_features}),
           {.text = fmt::format("list of 2 to 4 integers from 1 to {}", max_features), .min = 2, .max = 4})),
-      "chain, cnn, resnet, unet, fno: the grid of a sample, its extents followed by the channels: [28, "
-      "28, 1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`, or of the arrays.");
+      "chain, cnn, resnet, unet, fno, vit: the grid of a sample, its extents followed by the channels: "
+      "[28, 28, 1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`, or of the "
+      "arrays.");
   Key& fill = keys.add("fill", "number", "",
                        "NaN and fill values (`_FillValue`, `missing_value`) in arrays. error: they are "
                        "refused, with file, array and index; a number replaces them.");

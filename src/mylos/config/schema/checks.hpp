@@ -25,6 +25,8 @@ void require_effect(const Options& options, const GivenPlaces& given);
 
 /// Makes those checks that concern [model].
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
+/// Makes those that concern the short forms of networks on grids.
+void check_short_form(const Options& options, const GivenPlaces& given, const std::string& file_name);
 /// Replaces the names of axes in 'edges' by the places that [data.arrays] gives them, or throws Error with
 /// the position of the key.
 void resolve_edges(Options& options, const GivenPlaces& given, const std::string& file_name);

@@ -32,8 +32,8 @@ inline constexpr std::int64_t max_classes = 2'000'000'000;
 
 /// The end of a message about a file that states no grid.
 inline constexpr const char* how_to_give_a_grid =
-    "data.shape gives it to networks of type \"cnn\", \"resnet\", \"unet\", \"fno\" and \"chain\": [28, 28, "
-    "1]";
+    "data.shape gives it to networks of type \"cnn\", \"resnet\", \"unet\", \"fno\", \"vit\" and \"chain\": "
+    "[28, 28, 1]";
 
 /// The shape of a dataset file.
 struct DatasetShape {

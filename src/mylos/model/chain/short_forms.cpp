@@ -88,6 +88,24 @@ class LayerList {
     return std::move(layers_);
   }
 
+  [[nodiscard]] std::vector<LayerOptions> vit() {
+    const kinds::Conv patches{.kernel = model_.patch, .stride = model_.patch, .padding = {0}};
+    add(pointwise("patches", model_.width, Activation::none, patches));
+    add({.kind = kinds::Positions{}, .name = "positions", .dropout = model_.dropout});
+    for (std::int64_t block = 1; block <= model_.blocks; ++block)
+      add_transformer_block(fmt::format("block{}", block));
+    add_own_norm("norm");
+    if (model_.fields > 0) {
+      kinds::Conv back = patches;
+      back.transposed = true;
+      add(pointwise("head", model_.fields, Activation::none, back));
+    } else {
+      add({.kind = kinds::GlobalPool{}, .name = "pool"});
+      add({.kind = kinds::Dense{}, .name = "head"});
+    }
+    return std::move(layers_);
+  }
+
  private:
   void add(LayerOptions layer) { layers_.push_back(std::move(layer)); }
 
@@ -175,6 +193,33 @@ class LayerList {
     add(std::move(second));
   }
 
+  /// Adds a norm as a layer of its own.
+  void add_own_norm(const std::string& name) {
+    LayerOptions norm{.kind = kinds::Norm{}, .name = name};
+    set_norm(norm);
+    add(std::move(norm));
+  }
+
+  void add_transformer_block(const std::string& name) {
+    const std::string from = layers_.back().name;
+    add_own_norm(name + "_norm1");
+    add(pointwise(name + "_qkv", 3 * model_.width));
+    add({.kind = kinds::Attention{.heads = model_.heads}, .name = name + "_attention"});
+    LayerOptions mixed = pointwise(name + "_heads", model_.width);
+    mixed.dropout = model_.dropout;
+    add(std::move(mixed));
+    add({.kind = kinds::Add{}, .name = name + "_sum", .skip_from = from});
+    add_own_norm(name + "_norm2");
+    LayerOptions hidden =
+        pointwise(name + "_mlp1", scaled_width(model_.width, model_.channel_mlp), model_.activation);
+    hidden.dropout = model_.dropout;
+    add(std::move(hidden));
+    LayerOptions out = pointwise(name + "_mlp2", model_.width);
+    out.dropout = model_.dropout;
+    add(std::move(out));
+    add({.kind = kinds::Add{}, .name = name, .skip_from = name + "_sum"});
+  }
+
   void add_channel_mlp(const std::string& name, const std::string& from, Activation activation) {
     const double hidden = std::nearbyint(model_.channel_mlp * static_cast<double>(model_.width));
     add(pointwise(name + "_mlp1", std::max<std::int64_t>(1, static_cast<std::int64_t>(hidden)),
@@ -199,6 +244,8 @@ std::vector<LayerOptions> layers_of(const ModelOptions& model) {
       return list.resnet();
     case ModelType::fno:
       return list.fno();
+    case ModelType::vit:
+      return list.vit();
     default:
       return list.unet();
   }
@@ -224,6 +271,8 @@ ModelOptions expand_short_form(ModelOptions model) {
   chain.skip_first = usual.skip_first;
   chain.fields = usual.fields;
   chain.width = usual.width;
+  chain.heads = usual.heads;
+  chain.patch = usual.patch;
   chain.modes = usual.modes;
   chain.lifting = usual.lifting;
   chain.projection = usual.projection;

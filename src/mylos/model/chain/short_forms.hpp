@@ -1,4 +1,5 @@
-// Short forms of networks on grids: model.type = "cnn", "resnet", "unet" and "fno" stand for lists of layers.
+// Short forms of networks on grids: model.type = "cnn", "resnet", "unet", "fno" and "vit" stand for lists of
+// layers.
 //
 //   cnn     for each of `channels` a convolution and a max pool by 2; then dense layers `hidden` and the head
 //   resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions;
@@ -16,6 +17,12 @@
 //             z = activation(norm(spectral(x)) + linear(x)),   y = activation(norm(mlp(z) + gate * x))
 //           with a channel MLP of two one-point convolutions; the last block has no activations. Margins of
 //           zeros surround the grid between lifting and projection
+//   vit     a vision transformer (Dosovitskiy et al. 2021, arXiv 2010.11929) without a class token: patches
+//   of
+//           the grid, each with trained positions, `blocks` blocks of
+//             z = x + attention(norm(x)),   y = z + mlp(norm(z))
+//           and a norm. To `fields` channels a transposed convolution maps each patch back to its points;
+//           with `fields` = 0 the head is a dense layer of the mean over the patches
 #pragma once
 
 #include "mylos/model/options.hpp"
@@ -24,7 +31,7 @@ namespace mylos {
 
 [[nodiscard]] constexpr bool is_short_form(ModelType type) {
   return type == ModelType::cnn || type == ModelType::resnet || type == ModelType::unet ||
-         type == ModelType::fno;
+         type == ModelType::fno || type == ModelType::vit;
 }
 
 /// Returns the chain that a short form with `channels` stands for; returns other models unchanged.

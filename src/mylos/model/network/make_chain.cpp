@@ -20,6 +20,7 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
     case ModelType::resnet:
     case ModelType::unet:
     case ModelType::fno:
+    case ModelType::vit:
       return make_network(expand_short_form(model), precision, seed, accumulates, input_gradients);
     case ModelType::mlp:
       break;

@@ -44,7 +44,7 @@ std::string how_to_give_outputs(const ModelOptions& model, const LayerOutput& la
     return "a last dense layer without 'outputs' takes their number";
   return fmt::format(
       "on its grid of {} points it needs {} channels: 'outputs' of the last layer, or model.fields with "
-      "model.type = \"unet\" or \"fno\"",
+      "model.type = \"unet\", \"fno\" or \"vit\"",
       points, model.outputs / points);
 }
 
