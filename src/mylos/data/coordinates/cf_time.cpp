@@ -8,17 +8,11 @@
 #include <cmath>
 #include <utility>
 
-#include "mylos/base/error.hpp"
-#include "mylos/base/errors/samples.hpp"
-
 namespace mylos {
 namespace {
 
 constexpr std::array days_before_month = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
 constexpr int february = 2;
-constexpr double longest_ms = 1e6 * 366 * static_cast<double>(day_ms);
-constexpr Instant shortest_month = 28 * day_ms;
-constexpr double mean_month_ms = 365.2425 / 12 * static_cast<double>(day_ms);
 
 struct CivilDate {
   std::int64_t year;
@@ -93,35 +87,6 @@ std::optional<std::int64_t> checked_day(Calendar calendar, const CivilDate& date
   const int days = days_before(rules, leap, date.month + 1) - days_before(rules, leap, date.month);
   if (date.day > days) return std::nullopt;
   return day_number(rules, date) + (is_early ? julian_shift() : 0);
-}
-
-/// Of times by which standard and proleptic_gregorian are the same.
-constexpr const char* late_suffix = " (Gregorian)";
-
-std::string_view without_suffix(std::string_view calendar) {
-  if (calendar.ends_with(late_suffix)) calendar.remove_suffix(std::string_view(late_suffix).size());
-  return calendar;
-}
-
-/// Returns the same day and time some months later; the last day of a shorter month.
-Instant months_later(Calendar calendar, Instant instant, std::int64_t months) {
-  const CfDate date = date_of(calendar, instant);
-  const std::int64_t month = date.year * 12 + date.month - 1 + months;
-  CivilDate later{floor_divide(month, 12), static_cast<int>(month - floor_divide(month, 12) * 12) + 1,
-                  date.day};
-  const Instant of_day = instant - floor_divide(instant, day_ms) * day_ms;
-  std::optional<std::int64_t> day;
-  while (!(day = checked_day(calendar, later)) && later.day > 1) --later.day;
-  if (!day) return instant + std::llround(static_cast<double>(months) * mean_month_ms);  // there is no year 0
-  return *day * day_ms + of_day;
-}
-
-/// Returns whether two instants are of the same day of two months, or of their last days.
-bool are_months_apart(Calendar calendar, const std::vector<Instant>& instants) {
-  const CfDate first = date_of(calendar, instants[0]);
-  const CfDate second = date_of(calendar, instants[1]);
-  const auto is_last = [&](Instant instant) { return date_of(calendar, instant + day_ms).day == 1; };
-  return first.day == second.day || (is_last(instants[0]) && is_last(instants[1]));
 }
 
 /// Reads numbers and separators from the beginning of a text.
@@ -277,6 +242,11 @@ CfDate date_of(Calendar calendar, Instant instant) {
   return date;
 }
 
+std::optional<Instant> instant_of(Calendar calendar, std::int64_t year, int month, int day) {
+  const auto number = checked_day(calendar, {year, month, day});
+  return number ? std::optional(*number * day_ms) : std::nullopt;
+}
+
 std::string text_of(Calendar calendar, Instant instant) {
   const CfDate date = date_of(calendar, instant);
   const std::int64_t seconds = (instant - floor_divide(instant, day_ms) * day_ms) / 1000;
@@ -309,62 +279,6 @@ std::optional<Instant> CfTime::instant(double value) const {
   const double since_reference = value * unit_ms_;
   if (!(std::abs(since_reference) <= longest_ms)) return std::nullopt;
   return reference_ + std::llround(since_reference);
-}
-
-LevelTimes::LevelTimes(Calendar by, std::vector<Instant> of_levels)
-    : calendar(by), instants(std::move(of_levels)) {
-  std::vector<Instant> steps;
-  for (std::size_t i = 1; i < instants.size(); ++i) steps.push_back(instants[i] - instants[i - 1]);
-  if (steps.empty()) return;
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::ranges::nth_element(steps, middle);
-  step_ = *middle;
-  if (step_ <= 0) return;
-  const Instant usual = step_;
-  std::erase_if(steps, [&](Instant step) { return 2 * step < usual || 2 * step > 3 * usual; });
-  const auto [shortest, longest] = std::ranges::minmax(steps);
-  const bool vary = steps.size() == 1 ? are_months_apart(calendar, instants) : shortest != longest;
-  if (usual >= shortest_month && vary) {
-    months_ = static_cast<int>(std::lround(static_cast<double>(usual) / mean_month_ms));
-    return;
-  }
-  double sum = 0;
-  for (const Instant step : steps) sum += static_cast<double>(step);
-  step_ = std::llround(sum / static_cast<double>(steps.size()));
-}
-
-Instant LevelTimes::at(std::int64_t level, double step_ms) const {
-  const auto count = static_cast<std::int64_t>(instants.size());
-  if (level < count) return instants[static_cast<std::size_t>(level)];
-  const std::int64_t beyond = level - count + 1;
-  const double step = months_ != 0 ? months_ * mean_month_ms
-                      : count > 1  ? static_cast<double>(step_)
-                                   : step_ms;
-  if (!(step > 0) || step * static_cast<double>(beyond) > longest_ms) {
-    fail_input(errors::data_mismatch,
-               "level {} (counted from 0) has no time: the file states those of {} levels, which are usually "
-               "{:.6g} days apart; expected times that increase, and less than a million years",
-               level, count, step / static_cast<double>(day_ms));
-  }
-  if (months_ != 0) return months_later(calendar, instants.back(), beyond * months_);
-  return instants.back() + beyond * std::llround(step);
-}
-
-std::string comparable_calendar(const LevelTimes& times) {
-  if (!times.are_known()) return "";
-  const bool has_late_twin =
-      times.calendar == Calendar::standard || times.calendar == Calendar::proleptic_gregorian;
-  const bool is_late = *std::ranges::min_element(times.instants) >= first_gregorian_day() * day_ms;
-  return std::string(name_of(times.calendar)) + (has_late_twin && is_late ? late_suffix : "");
-}
-
-bool are_same_calendar(std::string_view one, std::string_view other) {
-  return without_suffix(one) == without_suffix(other) ||
-         (one.ends_with(late_suffix) && other.ends_with(late_suffix));
-}
-
-std::string common_calendar(const std::string& one, const std::string& other) {
-  return other.empty() || other.ends_with(late_suffix) ? one : std::string(without_suffix(one));
 }
 
 }  // namespace mylos

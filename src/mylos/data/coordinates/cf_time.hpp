@@ -21,6 +21,8 @@ enum class Calendar { standard, proleptic_gregorian, julian, noleap, all_leap, d
 
 using Instant = std::int64_t;  // milliseconds
 inline constexpr std::int64_t day_ms = 86'400'000;
+/// A million years: times that are further away are none.
+inline constexpr double longest_ms = 1e6 * 366 * static_cast<double>(day_ms);
 
 struct CfDate {
   std::int64_t year = 0;
@@ -46,6 +48,8 @@ struct CfDate {
 [[nodiscard]] int calendar_day(Calendar calendar, const CfDate& date);
 
 [[nodiscard]] CfDate date_of(Calendar calendar, Instant instant);
+/// Returns the instant at which a day begins; nothing if the calendar has no such date.
+[[nodiscard]] std::optional<Instant> instant_of(Calendar calendar, std::int64_t year, int month, int day);
 /// Returns "2000-02-29 06:00:00".
 [[nodiscard]] std::string text_of(Calendar calendar, Instant instant);
 
@@ -67,35 +71,5 @@ class CfTime {
   double unit_ms_;
   Instant reference_;
 };
-
-/// The instants of the levels of a file, as they are used; empty: the file states no times of this kind.
-struct LevelTimes {
-  LevelTimes() = default;
-  LevelTimes(Calendar by, std::vector<Instant> of_levels);
-
-  Calendar calendar = Calendar::standard;
-  std::vector<Instant> instants = {};
-
-  [[nodiscard]] bool are_known() const { return !instants.empty(); }
-  /// Returns the usual distance of levels, the mean without gaps; 0 of one level.
-  [[nodiscard]] Instant usual_step() const { return step_; }
-  /// Returns whether those of one level or more are known, and usually increase.
-  [[nodiscard]] bool increase() const { return instants.size() == 1 || step_ > 0; }
-  /// Returns the instant of a level. Levels beyond the last one follow at the usual distance: months, whose
-  /// days differ, of the calendar, or the mean without gaps; `step_ms`, if there is one level alone. Throws
-  /// Error (data_mismatch) if the times do not increase, or the level is a million years away.
-  [[nodiscard]] Instant at(std::int64_t level, double step_ms) const;
-
- private:
-  Instant step_ = 0;  // 0: one level alone
-  int months_ = 0;    // instead, if not 0
-};
-
-/// Returns the calendar by which times are compared: "noleap"; "standard (Gregorian)" or "proleptic_gregorian
-/// (Gregorian)" of times since 1582-10-15, by which the two are the same; "" of times that are not known.
-[[nodiscard]] std::string comparable_calendar(const LevelTimes& times);
-[[nodiscard]] bool are_same_calendar(std::string_view one, std::string_view other);
-/// Returns the calendar of times of both, which are of the same.
-[[nodiscard]] std::string common_calendar(const std::string& one, const std::string& other);
 
 }  // namespace mylos

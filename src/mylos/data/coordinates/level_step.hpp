@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/data/coordinates/cf_time.hpp"
+#include "mylos/data/coordinates/level_times.hpp"
 
 namespace mylos {
 

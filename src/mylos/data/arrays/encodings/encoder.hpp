@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mylos/data/array_options.hpp"
-#include "mylos/data/coordinates/cf_time.hpp"
+#include "mylos/data/coordinates/level_times.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
 
 namespace mylos {
