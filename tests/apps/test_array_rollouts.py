@@ -79,8 +79,8 @@ class Layout:
         self.file = arrays.write("start.h5")
         self.of_windows = Arrays(self.section, arrays.axes, arrays.fill, sea_axes=arrays.sea_axes)
         self.history, self.ahead = self.of_windows.history, self.of_windows.ahead
-        self.differences = self.section.get("targets_are") == "difference"
         self.widths = {name: arrays.channels[name] if "channel" in axes else 1 for name, axes in arrays.axes.items()}
+        self.differences = numpy.concatenate([numpy.full(self.widths[name], self.of_windows.is_difference(name)) for name in self.section["targets"]])
         on_grid = bool(arrays.grid) and not arrays.points
         outputs = sum(self.widths[name] for name in self.section["targets"])
         data = {"batch": 1, "normalize": self.pick("none", "channel" if on_grid else "standard")}
@@ -141,7 +141,7 @@ class Layout:
         for step in range(1, steps + 1):
             outputs = self.network(numpy.concatenate([*window, *constants], axis=-1))
             place = newest + step * self.ahead
-            state = numpy.where(counts, outputs + states[-1] if self.differences else outputs, 0)
+            state = numpy.where(counts, outputs + self.differences * states[-1], 0)
             states.append(state)
             truth.append(self.state_of(levels[place]) if place < len(levels) else None)
             next_level = (levels[place] if place < len(levels) else window[-1]).copy()
@@ -177,9 +177,9 @@ class Layout:
         width, outputs = self.network.weight.shape[1], len(self.network.bias)
         inputs = inputs.astype("f8").reshape(len(inputs), -1, width)
         expected = self.network(inputs)
-        if self.differences:
+        if self.differences.any():
             newest = inputs[..., (self.history - 1) * sum(self.widths[name] for name in self.section["inputs"]):]
-            expected += numpy.concatenate([newest[..., self.channels_of(name)] for name in self.section["targets"]], axis=-1)
+            expected += self.differences * numpy.concatenate([newest[..., self.channels_of(name)] for name in self.section["targets"]], axis=-1)
         arrays, _ = self.levels_of(self.file, self.section.get("slice", {}))
         first = arrays[self.section["inputs"][0]]
         members, points = (first.shape[0] if self.arrays.has_sample else 1), first.shape[2]
