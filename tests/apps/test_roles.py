@@ -62,11 +62,12 @@ def check_statistics(command):
 
 def check_losses(command):
     inputs, targets = levels_of(command.folder / "train.h5")
-    for ranks, steps, loss in ((1, 1, None), (3, 3, "mean"), (2, 3, "last"), (3, 3, [1, 0.5, 0.25]), (2, 3, [0, 2, 1])):
+    for ranks, steps, loss, changing in ((1, 1, None, False), (3, 3, "mean", False), (2, 3, "last", False), (3, 3, [1, 0.5, 0.25], False),
+                                         (2, 3, [0, 2, 1], True)):
         windows = LEVELS - steps
         weights = loss if isinstance(loss, list) else [0, 0, 1] if loss == "last" else [1 / steps] * steps
         rollout = dict(steps=steps, loss=loss) if steps > 1 else None
-        command.write("still.toml", deck(data=dict(train="train.h5", batch=windows, normalize="channel"), rollout=rollout))
+        command.write("still.toml", deck(dict(differences=["/u"]) if changing else None, data=dict(train="train.h5", batch=windows, normalize="channel"), rollout=rollout))
         command.must("train", "still.toml", "run.folder=runs/still", ranks=ranks)
         network, scale, _ = network_of(last_checkpoint(command, "runs/still"))
         total = 0
@@ -74,11 +75,13 @@ def check_losses(command):
             level = inputs[first]
             for step in range(1, steps + 1):
                 outputs = network(level)
-                total += weights[step - 1] * (((outputs - targets[first + step]) * scale) ** 2).mean() / windows
-                level = inputs[first + step].copy()
-                level[:, 0] = outputs[:, 1]
+                # A change is one from the true level, and added to the predicted one.
+                truth = targets[first + step] - (targets[first + step - 1] * [0, 1] if changing else 0)
+                total += weights[step - 1] * (((outputs - truth) * scale) ** 2).mean() / windows
+                past, level = level, inputs[first + step].copy()
+                level[:, 0] = outputs[:, 1] + (past[:, 0] if changing else 0)
         found, = losses_of(command, "runs/still")
-        assert numpy.isclose(found, total, rtol=1e-6), (steps, loss, found, total)
+        assert numpy.isclose(found, total, rtol=1e-6), (steps, loss, changing, found, total)
         shutil.rmtree(command.folder / "runs/still")
 
 
