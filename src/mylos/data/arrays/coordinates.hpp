@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mylos/data/arrays/files/open_array.hpp"
-#include "mylos/data/coordinates/level_times.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
+#include "mylos/data/coordinates/level_times.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 
 namespace mylos {

@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr Instant shortest_month = 28 * day_ms;
+constexpr Instant min_month = 28 * day_ms;
 constexpr double mean_month_ms = 365.2425 / 12 * static_cast<double>(day_ms);
 
 /// Of times by which standard and proleptic_gregorian are the same.
@@ -59,7 +59,7 @@ LevelTimes::LevelTimes(Calendar by, std::vector<Instant> of_levels)
   std::erase_if(steps, [&](Instant step) { return 2 * step < usual || 2 * step > 3 * usual; });
   const auto [shortest, longest] = std::ranges::minmax(steps);
   const bool vary = steps.size() == 1 ? are_months_apart(calendar, instants) : shortest != longest;
-  if (usual >= shortest_month && vary) {
+  if (usual >= min_month && vary) {
     months_ = static_cast<int>(std::lround(static_cast<double>(usual) / mean_month_ms));
     return;
   }

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "mylos/data/array_options.hpp"
-#include "mylos/data/coordinates/level_times.hpp"
 #include "mylos/data/coordinates/grid_axes.hpp"
+#include "mylos/data/coordinates/level_times.hpp"
 
 namespace mylos {
 
