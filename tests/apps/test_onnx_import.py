@@ -31,7 +31,7 @@ MODELS = pathlib.Path(__file__).with_name("onnx_models.py")
 # Files of exporters, for those who lack them: NAME.onnx, as the programs below write them, and their inputs and outputs.
 EXPORTED = pathlib.Path(__file__).with_name("exported_onnx")
 # What mylos export writes and mylos convert refuses.
-NOT_READ = {"finer", "globe", "kept", "levels", "levels-fields", "operator", "operator-line", "operator-solid", "vit", "vit-classes",
+NOT_READ = {"finer", "globe", "kept", "levels", "levels-fields", "operator", "operator-line", "operator-solid", "positive", "positive-columns", "vit", "vit-classes",
             "waves"}
 GPTS = {"gpt": dict(vocabulary=28), "padded": dict(vocabulary=40), "plain": dict(vocabulary=28, bias=False, heads=1),
         "rotary": dict(vocabulary=28, positions="rotary", norm="rmsnorm", feed_forward="swiglu", bias=False, tied=False)}

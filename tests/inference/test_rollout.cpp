@@ -119,7 +119,8 @@ TEST_F(RolloutTest, AnyNumberOfRanksFindsTheSame) {
     EXPECT_EQ(of.truth.empty(), step == steps) << "known for every member before the last step";
     std::vector<double> energy(of.network.size());
     for (std::int64_t member = 0; member < 5; ++member)
-      spectrum.add_channels(states[{member, step}], 2, energy);
+      for (std::int64_t channel = 0; channel < 2; ++channel)
+        spectrum.add(states[{member, step}], 2, channel, energy);
     for (std::size_t k = 0; k < energy.size(); ++k)
       EXPECT_NEAR(of.network[k], energy[k] / 5, 1e-12 * energy[k]);
   }

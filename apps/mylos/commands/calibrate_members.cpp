@@ -11,9 +11,11 @@
 #include "commands/rollout_networks.hpp"
 #include "commands/uncertain_model.hpp"
 #include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/inference/model_file.hpp"
+#include "mylos/inference/stored/other_grid.hpp"
 #include "mylos/inference/stored/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
 
@@ -22,6 +24,14 @@ namespace {
 
 std::string file_of(const CalibrateArguments& arguments, std::size_t member) {
   return (std::filesystem::path(arguments.output) / fmt::format("member-{:02}.h5", member)).string();
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (!failure && std::filesystem::is_directory(folder, failure)) return;
+  fail_run(errors::cannot_write, "{}: the folder cannot be made{}", folder,
+           failure ? fmt::format(": {}", failure.message()) : "");
 }
 
 void require_arguments(const CalibrateArguments& arguments) {
@@ -62,6 +72,7 @@ CalibratedRollouts rollouts_of(const UncertainModel& model, const CalibrationRol
     const std::int64_t piece = loaded.empty() ? 0 : loaded.front().model->samples();
     auto& [opened, network] =
         loaded.emplace_back(RolloutNetworks::Other{OpenedNetwork{read_stored_network(reader)}, nullptr});
+    run_on_all(open.communicator->ranks(), [&] { move_to_grid(opened.network, open.network().input_shape); });
     network = load_model(reader, opened, *open.engines, member.average, piece);
     rows.push_back(rows_of(open, opened.network, *network));
     each.push_back(rows.back().get());
@@ -95,6 +106,7 @@ ExitCode calibrate_members(const CalibrateArguments& arguments) {
   });
   require_part(*opened.data, part);
   require_held_out(opened, arguments, part, ranks);
+  run_on_first(ranks, [&] { make_folder(arguments.output); });
   const auto trajectories = open_calibration_rollouts(*model.open, arguments.rollout, arguments.coverage);
   ConformalScores scores = scores_of(model, part);
   const std::string outside = describe_outside(ranks, opened, model.pass->outside_range(), part);
@@ -110,7 +122,6 @@ ExitCode calibrate_members(const CalibrateArguments& arguments) {
   }
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
-    std::filesystem::create_directories(arguments.output);
     RankGroup alone;
     for (std::size_t member = 0; member < model.members.size(); ++member)
       write_model_file(CheckpointReader(alone, model.members[member].path), file_of(arguments, member),

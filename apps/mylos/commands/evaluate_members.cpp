@@ -34,9 +34,12 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   });
   TargetShape shape = target_shape(network.chain);
   shape.has_deviations = is_of_numbers(network.chain.prediction());
-  StatedUncertainty uncertainty(
-      shape, network,
-      read_ensemble_calibration(communicator.ranks(), model.members, Calibrated::ensemble_predictions).found);
+  const auto calibration =
+      read_ensemble_calibration(communicator.ranks(), model.members, Calibrated::ensemble_predictions).found;
+  run_on_all(communicator.ranks(), [&] {
+    if (calibration) require_calibration_fits(*calibration, target_shape(network.chain), model.name);
+  });
+  StatedUncertainty uncertainty(shape, network, calibration);
   if (arguments.variables) uncertainty.measure_errors();
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);

@@ -41,6 +41,10 @@ ExitCode predict_members(const PredictArguments& given) {
   const std::int64_t width = model.pass->width();
   const auto [calibration, is_of_others] =
       read_ensemble_calibration(ranks, model.members, Calibrated::ensemble_predictions);
+  run_on_all(ranks, [&] {
+    if (calibration)
+      require_calibration_fits(*calibration, target_shape(model.open->network().chain), model.name);
+  });
   const PredictedNetwork predicted{
       .opened = model.open->opened,
       .checkpoint = arguments.members.ensemble ? model.name : model.open->network().path,

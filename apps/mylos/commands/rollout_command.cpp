@@ -119,6 +119,7 @@ ExitCode rollout_command(const RolloutArguments& given) {
                          .networks = 1 + std::ssize(networks.others),
                          .copies = std::max(arguments.members, arguments.dropout_masks),
                          .has_spectrum = true,
+                         .has_spectra = has_truth,
                          .has_scores = has_truth,
                          .drops = arguments.dropout_masks > 0};
   // Rank 0 writes while others read: an HDF5 library for MPI may make MPI calls, so not by run_on_first.

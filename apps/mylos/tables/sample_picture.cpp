@@ -207,6 +207,8 @@ std::vector<ColourRange> colour_ranges(const std::vector<PanelRow>& rows) {
       }
     }
   }
+  for (ColourRange& range : ranges)
+    if (range.low > range.high) range.low = range.high = 0;  // no panel has a value
   return ranges;
 }
 

@@ -140,6 +140,13 @@ struct ArrayOptions {
     return targets_are == TargetsAre::difference ||
            std::find(differences.begin(), differences.end(), array) != differences.end();
   }
+  /// Returns the targets that are.
+  [[nodiscard]] std::vector<std::string> all_differences() const {
+    std::vector<std::string> all;
+    std::copy_if(targets.begin(), targets.end(), std::back_inserter(all),
+                 [&](const std::string& target) { return is_difference(target); });
+    return all;
+  }
   /// Returns whether any target is.
   [[nodiscard]] bool has_differences() const {
     return targets_are == TargetsAre::difference || !differences.empty();

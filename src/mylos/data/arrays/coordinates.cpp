@@ -162,7 +162,8 @@ GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arra
       const auto [entry, is_new] = read.try_emplace(fmt::format("{} {}", scales[i], of.name), of.name);
       if (is_new) entry->second = stated_axis(file, scales[i], of);
       GridAxis given = entry->second;
-      if (of.role == AxisRole::grid && !given.values.empty()) {
+      if (given.values.empty()) continue;
+      if (of.role == AxisRole::grid) {
         GridAxis& axis = axes[of.grid];
         if (axis.values.empty()) axis = given;
         require_same_directions({axis}, "the arrays before it", {given}, where);

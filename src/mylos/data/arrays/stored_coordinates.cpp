@@ -48,11 +48,13 @@ std::optional<LevelStep> usual_step(const AxisCoordinates& time) {
   std::nth_element(steps.begin(), middle, steps.end());
   const double median = *middle;
   std::erase_if(steps, [&](double step) { return !is_regular(step, median); });
-  if (steps.empty()) return LevelStep{median, unit_of(time)};
+  LevelStep usual{.length = median, .unit = unit_of(time), .varies = true};
+  if (steps.size() < 2) return usual;
   const auto [shortest, longest] = std::ranges::minmax(steps);
-  const bool is_rounded = longest - shortest > rounding_of_steps * median;
-  const double mean = std::reduce(steps.begin(), steps.end()) / static_cast<double>(steps.size());
-  return LevelStep{is_rounded ? mean : median, unit_of(time)};
+  usual.varies = longest - shortest > rounding_of_steps * median;
+  if (usual.varies)
+    usual.length = std::reduce(steps.begin(), steps.end()) / static_cast<double>(steps.size());
+  return usual;
 }
 
 [[noreturn]] void refuse_step(const AxisCoordinates& time, std::size_t level, const LevelStep& usual,

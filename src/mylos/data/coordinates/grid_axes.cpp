@@ -30,6 +30,11 @@ constexpr std::string_view degrees_north[] = {"degrees_north", "degree_north", "
 constexpr std::string_view degrees_east[] = {"degrees_east", "degree_east", "degree_E",
                                              "degrees_E",    "degreeE",     "degreesE"};
 
+/// Of pressures and heights, as files of reanalyses and models have them.
+constexpr std::string_view hectopascals[] = {"hPa", "hectopascal", "hectopascals", "mbar",
+                                             "mb",  "millibar",    "millibars"};
+constexpr std::string_view metres[] = {"m", "metre", "metres", "meter", "meters"};
+
 bool is_one_of(std::string_view units, const auto& spellings) {
   return std::find(std::begin(spellings), std::end(spellings), units) != std::end(spellings);
 }
@@ -47,8 +52,10 @@ bool is_longitude(const GridAxis& axis) {
 
 bool same_units(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == b) return true;
-  return (is_one_of(a, degrees_north) && is_one_of(b, degrees_north)) ||
-         (is_one_of(a, degrees_east) && is_one_of(b, degrees_east));
+  const auto are_both = [&](const auto& spellings) {
+    return is_one_of(a, spellings) && is_one_of(b, spellings);
+  };
+  return are_both(degrees_north) || are_both(degrees_east) || are_both(hectopascals) || are_both(metres);
 }
 
 double smallest_spacing(const std::vector<double>& values) {

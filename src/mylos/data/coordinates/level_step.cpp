@@ -16,8 +16,8 @@ namespace {
 
 /// Of steps: files round their times.
 constexpr double tolerance_of_step = 0.02;
-/// Of months, which have 28 to 31 days.
-constexpr double tolerance_of_month = 0.12;
+/// Of months, which have 28 to 31 days, and of other steps that vary.
+constexpr double wide_tolerance = 0.12;
 constexpr double shortest_month = 27.9 * 86400e3;  // milliseconds
 /// Of the distance of levels, for the times of two.
 constexpr double tolerance_of_instant = 0.12;
@@ -43,7 +43,8 @@ void require_same_step(const LevelStep& expected, const std::string& source, con
   const bool has_same_unit =
       both_are_times || expected.unit.empty() || step.unit.empty() || expected.unit == step.unit;
   const bool are_months = both_are_times && step.length * ms >= shortest_month;
-  if (has_same_unit && std::abs(ratio - 1) <= (are_months ? tolerance_of_month : tolerance_of_step)) return;
+  const bool vary = are_months || expected.varies || step.varies;
+  if (has_same_unit && std::abs(ratio - 1) <= (vary ? wide_tolerance : tolerance_of_step)) return;
   fail_input(errors::data_mismatch,
              "{}: its levels are {} apart, those of {} {}; take every n-th with data.arrays.slice, or set "
              "data.arrays.gaps = \"ignore\" before training if times mean nothing here",
@@ -72,7 +73,9 @@ void require_same_instants(const LevelTimes& expected, const std::string& source
     if (static_cast<double>(std::abs(apart)) <= tolerance_of_instant * step) continue;
     fail_input(errors::data_mismatch,
                "{}: its level {} (counted from 0) is of {}, that of {} of {}; levels are compared by their "
-               "numbers: cut one of the files, or give one that begins at the same time",
+               "numbers: cut one of the files, or give one that begins at the same time; data.arrays.gaps = "
+               "\"ignore\" "
+               "trains a network for which times mean nothing",
                path, level, text_of(times.calendar, times.instants[level]), source,
                text_of(expected.calendar, expected.instants[level]));
   }

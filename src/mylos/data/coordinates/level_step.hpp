@@ -13,14 +13,18 @@ struct LevelStep {
   std::string unit = {};  // "hours"; empty: not stated
   /// That of comparable_calendar(); empty: not stated.
   std::string calendar = {};
+  bool varies = false;  // single steps of the file differ, or it has one alone; not stored
   [[nodiscard]] bool is_known() const { return length > 0; }
   [[nodiscard]] bool is_stated() const { return is_known() || !calendar.empty(); }
-  bool operator==(const LevelStep&) const = default;
+  friend bool operator==(const LevelStep& a, const LevelStep& b) {
+    return a.length == b.length && a.unit == b.unit && a.calendar == b.calendar;
+  }
 };
 
 /// Throws Error (data_mismatch), beginning with `path`, if both steps are known and differ by more than 2 %,
-/// or an eighth of months, which are 28 to 31 days. Seconds, minutes, hours and days are compared with each
-/// other. Calendars must be the same where both are known. `source`: whose step `expected` is.
+/// or an eighth of months, which are 28 to 31 days, and of steps that vary. Seconds, minutes, hours and days
+/// are compared with each other. Calendars must be the same where both are known. `source`: whose step
+/// `expected` is.
 void require_same_step(const LevelStep& expected, const std::string& source, const LevelStep& step,
                        const std::string& path);
 

@@ -25,6 +25,21 @@ void require_each_once(const std::vector<EnsembleMember>& members) {
   }
 }
 
+/// Decks may name other files, or hold out other samples of them.
+void require_same_samples(const OpenedNetwork& first, const OpenedNetwork& other, DataPart part) {
+  const DataOptions& expected = first.network.options.data;
+  const DataOptions& given = other.network.options.data;
+  const bool are_same = part == DataPart::test ? expected.test.names == given.test.names
+                                               : expected.train.names == given.train.names &&
+                                                     expected.validation == given.validation;
+  if (are_same && first.data->samples(part) == other.data->samples(part)) return;
+  fail_input(
+      errors::data_mismatch,
+      "{}: its deck names other {} samples than that of {}, whose predictions are averaged with its own; "
+      "name a file by --data",
+      other.network.path, name_of(part), first.network.path);
+}
+
 }  // namespace
 
 void require_ensemble(RankGroup& ranks, const std::vector<EnsembleMember>& members) {
@@ -110,6 +125,7 @@ void EnsemblePass::run_member(std::int64_t number, Block& block, const ConsumeMe
   const EnsembleMember& member = members_[static_cast<std::size_t>(number)];
   const CheckpointReader reader(ranks_, member.path, ReadableKinds::all);
   const OpenedNetwork opened = open_network(reader, data_);
+  run_on_all(ranks_, [&] { require_same_samples(first_, opened, part_); });
   const auto model = load_model(reader, opened, engines_, member.average, piece_);
   const InferenceContext context(exec_, engines_, model->passes(), opened.network.known_classes());
   const Arena memory("predictions", float_output_bytes(model->chain(), piece_));

@@ -63,7 +63,7 @@ double distance_of_levels(const AxisCoordinates& axis, const LevelStep& usual, c
 /// Returns the times of levels, in the units of the axis; nothing if one beyond the last level is not known.
 std::optional<std::vector<double>> times_of(const AxisCoordinates& axis, const ArrayStore& of,
                                             const FieldFileShape& shape) {
-  const LevelTimes& times = of.times(0);
+  const LevelTimes times = level_times(axis, false, of.path());
   const std::string units = units_of(axis);
   const double unit_ms = milliseconds_of_unit(units.substr(0, units.find(" since ")));
   const double step_ms = shape.level_step.length * milliseconds_of_unit(shape.level_step.unit);

@@ -26,7 +26,8 @@ class SpectrumSums {
     spectrum_.emplace(extents_of(layout));
     has_missing_ = layout.has_missing;
     channels_ = layout.outputs();
-    width_ = static_cast<std::size_t>(channels_ * spectrum_->wavenumbers());
+    spectra_ = request.has_spectra ? channels_ : 1;
+    width_ = static_cast<std::size_t>(spectra_ * spectrum_->wavenumbers());
     sums_.resize(static_cast<std::size_t>(request.steps + 1) * parts * width_);
     with_state_.resize(static_cast<std::size_t>(request.steps + 1));
     with_truth_ = with_state_;
@@ -41,13 +42,13 @@ class SpectrumSums {
     const bool is_known = step > 0 || is_complete(state);  // what is predicted is
     if (is_known) {
       ++with_state_[static_cast<std::size_t>(step)];
-      spectrum_->add_channels(state, channels_, part(step, 0));
+      add(state, part(step, 0));
     }
     if (truth.empty() || !is_known || !is_complete(truth)) return;
     ++with_truth_[static_cast<std::size_t>(step)];
-    spectrum_->add_channels(truth, channels_, part(step, 1));
+    add(truth, part(step, 1));
     for (std::size_t i = 0; i < error_.size(); ++i) error_[i] = state[i] - truth[i];
-    spectrum_->add_channels(error_, channels_, part(step, 2));
+    add(error_, part(step, 2));
   }
 
   /// Returns the means over all members, on rank 0.
@@ -71,7 +72,7 @@ class SpectrumSums {
       return values;
     };
     for (std::size_t step = 0; step < result.size(); ++step) {
-      result[step].channels = channels_;
+      result[step].channels = spectra_;
       if (with_state_[step] == members) result[step].network = mean(step, 0);
       if (with_truth_[step] != members) continue;
       result[step].truth = mean(step, 1);
@@ -81,6 +82,12 @@ class SpectrumSums {
   }
 
  private:
+  void add(std::span<const float> field, std::span<double> energy) {
+    const std::size_t wavenumbers = width_ / static_cast<std::size_t>(spectra_);
+    for (std::int64_t channel = 0; channel < channels_; ++channel)
+      spectrum_->add(field, channels_, channel,
+                     energy.subspan(static_cast<std::size_t>(channel % spectra_) * wavenumbers, wavenumbers));
+  }
   [[nodiscard]] std::span<double> part(std::int64_t step, std::size_t which) {
     return std::span(sums_).subspan((static_cast<std::size_t>(step) * parts + which) * width_, width_);
   }
@@ -88,7 +95,8 @@ class SpectrumSums {
   std::optional<FieldSpectrum> spectrum_;
   bool has_missing_ = false;
   std::int64_t channels_ = 0;
-  std::size_t width_ = 0;  // numbers of a part: channels, wavenumbers
+  std::int64_t spectra_ = 0;  // one for each channel, or one
+  std::size_t width_ = 0;     // numbers of a part: spectra, wavenumbers
   std::vector<double> sums_;
   std::vector<std::int64_t> with_state_, with_truth_;  // of each step: members whose fields are complete
   std::vector<float> error_;
@@ -191,8 +199,9 @@ std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& reque
   if (request.has_spectrum) {
     const std::vector<std::int64_t> extents = extents_of(layout);
     spectra = FieldSpectrum::memory_bytes(extents) + values * sizeof(float) +
-              3 * steps * SpectrumSums::parts * sizeof(double) *
-                  static_cast<std::size_t>(layout.outputs() * FieldSpectrum::wavenumbers_of(extents));
+              4 * steps * SpectrumSums::parts * sizeof(double) *
+                  static_cast<std::size_t>((request.has_spectra ? layout.outputs() : 1) *
+                                           FieldSpectrum::wavenumbers_of(extents));
   }
   const std::size_t scores =
       request.has_scores

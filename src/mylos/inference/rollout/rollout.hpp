@@ -61,6 +61,7 @@ struct RolloutRequest {
   std::int64_t networks = 1;
   std::int64_t copies = 1;  // forecasts of each network for a member
   bool has_spectrum = false;
+  bool has_spectra = false;     // of each channel; otherwise their sum
   bool has_scores = false;      // measures each variable
   MeasureWeights weights = {};  // in the measures
   /// Whose intervals are measured with has_scores, of lead times 1 ... steps and of one forecast; null: none.

@@ -46,13 +46,6 @@ void FieldSpectrum::add(std::span<const float> field, std::int64_t channels, std
     energy[static_cast<std::size_t>(wavenumber_[i])] += std::norm(values_[i]) / (points * points);
 }
 
-void FieldSpectrum::add_channels(std::span<const float> field, std::int64_t channels,
-                                 std::span<double> energy) {
-  const auto width = static_cast<std::size_t>(wavenumbers_);
-  for (std::int64_t channel = 0; channel < channels; ++channel)
-    add(field, channels, channel, energy.subspan(static_cast<std::size_t>(channel) * width, width));
-}
-
 std::int64_t FieldSpectrum::wavenumbers_of(std::span<const std::int64_t> extents) {
   double square = 0;
   for (const std::int64_t extent : extents) square += static_cast<double>((extent / 2) * (extent / 2));

@@ -24,8 +24,6 @@ class FieldSpectrum {
   /// Adds the energy of one channel of a field [points, channels] to `energy` [wavenumbers()].
   void add(std::span<const float> field, std::int64_t channels, std::int64_t channel,
            std::span<double> energy);
-  /// Adds those of all channels to `energy` [channels, wavenumbers()].
-  void add_channels(std::span<const float> field, std::int64_t channels, std::span<double> energy);
 
   /// Returns the number of wavenumbers of a grid.
   [[nodiscard]] static std::int64_t wavenumbers_of(std::span<const std::int64_t> extents);

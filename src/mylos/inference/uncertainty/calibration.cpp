@@ -107,7 +107,9 @@ std::optional<ConformalCalibration> read_calibration(const CheckpointReader& rea
     std::int64_t count = 0;
     if (has_lead_times) {
       const std::vector<std::int64_t> dims = reader.dims(path);
-      calibration.lead_times = std::max<std::int64_t>(1, dims.front());
+      if (dims.front() < 1 || dims.back() < 1)
+        refuse(calibration, reader.path(), fmt::format("[{}, {}] quantiles", dims.front(), dims.back()));
+      calibration.lead_times = dims.front();
       count = checked_product(dims.front(), dims.back(), path.c_str());
     } else {
       count = reader.length(path);

@@ -210,8 +210,7 @@ class LayerList {
     add(std::move(mixed));
     add({.kind = kinds::Add{}, .name = name + "_sum", .skip_from = from});
     add_own_norm(name + "_norm2");
-    LayerOptions hidden =
-        pointwise(name + "_mlp1", scaled_width(model_.width, model_.channel_mlp), model_.activation);
+    LayerOptions hidden = pointwise(name + "_mlp1", mlp_width(), model_.activation);
     hidden.dropout = model_.dropout;
     add(std::move(hidden));
     LayerOptions out = pointwise(name + "_mlp2", model_.width);
@@ -220,10 +219,13 @@ class LayerList {
     add({.kind = kinds::Add{}, .name = name, .skip_from = name + "_sum"});
   }
 
-  void add_channel_mlp(const std::string& name, const std::string& from, Activation activation) {
+  [[nodiscard]] std::int64_t mlp_width() const {
     const double hidden = std::nearbyint(model_.channel_mlp * static_cast<double>(model_.width));
-    add(pointwise(name + "_mlp1", std::max<std::int64_t>(1, static_cast<std::int64_t>(hidden)),
-                  model_.activation));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(hidden));
+  }
+
+  void add_channel_mlp(const std::string& name, const std::string& from, Activation activation) {
+    add(pointwise(name + "_mlp1", mlp_width(), model_.activation));
     add(pointwise(name + "_mlp2", model_.width));
     LayerOptions sum{
         .kind = kinds::Add{.gated = true}, .name = name, .activation = activation, .skip_from = from};

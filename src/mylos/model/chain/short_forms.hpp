@@ -18,8 +18,7 @@
 //           with a channel MLP of two one-point convolutions; the last block has no activations. Margins of
 //           zeros surround the grid between lifting and projection
 //   vit     a vision transformer (Dosovitskiy et al. 2021, arXiv 2010.11929) without a class token: patches
-//   of
-//           the grid, each with trained positions, `blocks` blocks of
+//           of the grid, each with trained positions, `blocks` blocks of
 //             z = x + attention(norm(x)),   y = z + mlp(norm(z))
 //           and a norm. To `fields` channels a transposed convolution maps each patch back to its points;
 //           with `fields` = 0 the head is a dense layer of the mean over the patches

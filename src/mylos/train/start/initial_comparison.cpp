@@ -28,6 +28,7 @@ void InitialWeights::compare_networks(const Options& options, const Places& plac
     }
     if (written) {
       scaling_.method = written->data.normalize;
+      scaling_.differences = written->data.arrays.all_differences();
       differences = differing_networks(*written, scaling_.samples.grid, options, taken_layers());
     }
   }

@@ -245,6 +245,10 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
     before.model.residual = file.model.residual;
     before.model.nonnegative = file.model.nonnegative;
     before.model.nonnegative_form = file.model.nonnegative_form;
+    if (file.data.arrays.all_differences() != here.data.arrays.all_differences()) {
+      before.data.arrays.targets_are = file.data.arrays.targets_are;
+      before.data.arrays.differences = file.data.arrays.differences;
+    }
   }
   const bool both_are_bounded = !before.model.nonnegative.empty() && !here.model.nonnegative.empty();
   for (KeyDifference& difference : differing_keys(before, here))

@@ -56,6 +56,7 @@ struct Side {
   const std::vector<std::string>& stored_names;
   const std::vector<std::string>& names;
   bool has_same_masks = true;
+  bool has_same_differences = true;
 };
 
 /// Returns the scaling for `columns` columns; of another number, if every point of the grid has that of its
@@ -87,6 +88,7 @@ std::string obstacle(const Side& side, const StoredScaling& stored, Normalize he
                        name_of(*stored.method));
   if (side.stored.identity()) return "the file does not state it";
   if (!side.has_same_masks) return "data.arrays.mask leaves out other points here than there";
+  if (!side.has_same_differences) return "other targets are differences here than there";
   if (!scaling)
     return fmt::format("the file scales {} columns, and this run has {}", side.stored.shift.size(),
                        side.columns);
@@ -120,7 +122,8 @@ std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& o
   const bool on_grid = channels > 0 && model.outputs % points == 0;
   sides.push_back({"targets", "the layer that computes them", taken.last, model.outputs,
                    on_grid ? model.outputs / points : 0, stored.targets, stored.samples.target_names,
-                   here.target_names});
+                   here.target_names, true,
+                   !stored.differences || *stored.differences == options.data.arrays.all_differences()});
   return sides;
 }
 

@@ -24,6 +24,7 @@ namespace mylos {
 struct StoredScaling {
   std::string path;                      // of the file
   std::optional<Normalize> method = {};  // data.normalize of its deck; none: it has no deck that can be read
+  std::optional<std::vector<std::string>> differences = {};  // the targets that are differences; likewise
   ColumnScaling inputs = {};
   ColumnScaling targets = {};
   SampleMeaning samples = {};  // the grid and the names, where a checkpoint states them
