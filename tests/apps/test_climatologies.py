@@ -134,8 +134,8 @@ def check_refusals(command):
     words = ["rollout", "runs/daily", "test.h5", "--steps", 3, "--out", "no.h5", "--truth", "test.h5", "--climatology"]
     write_usual(command.folder / "usual.h5", numpy.arange(60, 367))
     command.must_refuse([*words, "usual.h5"], "data-mismatch", "usual.h5", "dayofyear", "52", ranks=2)
-    write_usual(command.folder / "usual.h5", None)
-    command.must_refuse([*words, "usual.h5"], "data-mismatch", "usual.h5", "dayofyear", "coordinates")
+    write_usual(command.folder / "bare.h5", None)
+    command.must_refuse([*words, "bare.h5"], "data-mismatch", "bare.h5", "dayofyear", "coordinates")
     for name in ("usual-a.h5", "usual-b.h5"):
         write_usual(command.folder / name, numpy.arange(1, 367))
     command.must_refuse([*words, "usual-*.h5"], "data-mismatch", "usual-", "2 files")

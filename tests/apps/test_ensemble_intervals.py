@@ -142,6 +142,26 @@ def check_others(command):
             assert "sst_lower" not in file
 
 
+def check_samples(command):
+    """Members are measured on the same samples, and on the grid of the data."""
+    command.write("held.toml", alone.deck(test="held-a.h5"))
+    for seed, (run, test) in enumerate((("held-1", "held-a.h5"), ("held-2", "held-b.h5")), start=1):
+        command.must("train", "held.toml", f"run.seed={seed}", f"run.folder={run}", f"data.test={test}")
+    command.must_refuse(["calibrate", "--ensemble", "held-1", "held-2", "--split", "test", "--coverage", "0.5", "--out", "no"], "data-mismatch", "held-2")
+    alone.write_levels(command.folder / "wide.h5", 14, 21, wide=9)
+    command.write("free.toml", re.sub(r"\[data.weights\][^[]*", "", alone.deck(arrays=dict(mask=None))))
+    for seed, run in enumerate(("free-1", "free-2"), start=1):
+        command.must("train", "free.toml", f"run.seed={seed}", f"run.folder={run}")
+    command.must("calibrate", "--ensemble", "free-1", "free-2", "--data", "wide.h5", "--coverage", COVERAGE, "--rollout", STEPS, "--out", "wide")
+    command.must("rollout", "--ensemble", "free-1", "free-2", "wide.h5", "--steps", STEPS, "--start", "0:11", "--out", "wide-flow.h5")
+    with h5py.File(command.folder / "wide.h5") as file, h5py.File(command.folder / "wide-flow.h5") as flow:
+        truth = numpy.stack([file[name][:] for name in ("sst", "heat")], axis=1).astype("f8")
+        states = numpy.stack([flow[name][:].astype("f8").mean(0) for name in ("sst", "heat")], axis=2)
+    errors = numpy.array([abs(states[start, 1:] - truth[start + 1:start + 1 + STEPS]) for start in range(11)]).max((3, 4))
+    found = stored(command, "wide/member-00.h5", "ensemble_rollout_calibration")["quantiles"]
+    assert numpy.allclose(found, quantile(errors, COVERAGE), rtol=1e-5), (found, quantile(errors, COVERAGE))
+
+
 def check_scaled(command):
     """Of gaussian networks the interval is a number of the mixture's standard deviations."""
     for name, samples, seed in (("train.h5", 200, 1), ("test.h5", 60, 2)):
@@ -191,4 +211,4 @@ def check_refusals(command):
     assert not (command.folder / "no").exists() and not (command.folder / "no.h5").exists()
 
 
-run_cases(set_up, check_quantiles, check_predictions, check_rollouts, check_others, check_scaled, check_ranks, check_refusals)
+run_cases(set_up, check_quantiles, check_predictions, check_rollouts, check_others, check_samples, check_scaled, check_ranks, check_refusals)

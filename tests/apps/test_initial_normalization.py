@@ -40,6 +40,28 @@ def normalisation_of(checkpoint):
     return {name: tensor.tobytes() for name, tensor in weights_of(checkpoint, ["data/normalization"]).items()}
 
 
+def check_differences(command):
+    """Weights and scalings of changes are not those of states."""
+    source = numpy.random.default_rng(8)
+    with h5py.File(command.folder / "steps.h5", "w") as file:
+        for name in "uv":
+            file[name] = source.normal(3, 1, (9, 4)).cumsum(0).astype("f4")
+    deck = deck_text(run=dict(name="steps", steps=2), data=dict(train="steps.h5", batch=8, normalize="standard"),
+                     data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], axes="time x", points_are_samples=True, differences=["/u"]),
+                     model=dict(type="mlp", hidden=[3], loss="mse"), precision=dict(compute="fp32"))
+    command.write("steps.toml", deck)
+    command.must("train", "steps.toml", "run.folder=changes")
+    base = last_checkpoint(command, "changes")
+    for number, (differences, key) in enumerate((("", "data.arrays.differences"), ('differences = ["/v"]', "data.arrays.differences"),
+                             ('targets_are = "difference"', "data.arrays.targets_are"))):
+        command.write("tune.toml", deck.replace('differences = ["/u"]', differences))
+        tune = ["train", "tune.toml", f"run.initial={base}", f"run.folder=tuned-{number}"]
+        command.must_refuse(tune, "model-mismatch", key)
+        said = command.must(*tune, "initial.ignore=['data.arrays.*']").stdout
+        assert "inputs kept" in said and "targets are differences" in said, said
+    command.must("train", "steps.toml", f"run.initial={base}", "run.folder=again")
+
+
 def check_normalisation(command):
     """Fine-tuning on data of another distribution begins with the function of the base: what scales its numbers is kept."""
     for arrays in (False, True):
@@ -80,4 +102,4 @@ def check_normalisation(command):
                         "data.normalize")
 
 
-run_cases(check_normalisation)
+run_cases(check_differences, check_normalisation)

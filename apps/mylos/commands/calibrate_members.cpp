@@ -106,7 +106,6 @@ ExitCode calibrate_members(const CalibrateArguments& arguments) {
   });
   require_part(*opened.data, part);
   require_held_out(opened, arguments, part, ranks);
-  run_on_first(ranks, [&] { make_folder(arguments.output); });
   const auto trajectories = open_calibration_rollouts(*model.open, arguments.rollout, arguments.coverage);
   ConformalScores scores = scores_of(model, part);
   const std::string outside = describe_outside(ranks, opened, model.pass->outside_range(), part);
@@ -122,6 +121,7 @@ ExitCode calibrate_members(const CalibrateArguments& arguments) {
   }
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
+    make_folder(arguments.output);
     RankGroup alone;
     for (std::size_t member = 0; member < model.members.size(); ++member)
       write_model_file(CheckpointReader(alone, model.members[member].path), file_of(arguments, member),

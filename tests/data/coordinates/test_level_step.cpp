@@ -24,6 +24,7 @@ TEST(LevelStep, IsComparedInUnitsOfTime) {
   EXPECT_FALSE(same({24, "days"}, {25, "days"}));
   EXPECT_TRUE(same({6, "hours"}, {6.1, "hours"})) << "rounded";
   EXPECT_FALSE(same({6, "hours"}, {6.5, "hours"}));
+  EXPECT_TRUE(same({6, "hours"}, {.length = 6.5, .unit = "hours", .varies = true})) << "of two levels";
   EXPECT_FALSE(same({0.1, ""}, {0.105, ""}));
   EXPECT_TRUE(same({0.5, "months"}, {0.5, "months"}));
   EXPECT_FALSE(same({1, "months"}, {1, "days"}));
