@@ -40,7 +40,7 @@ def check_keys_of_the_other_kind_of_data(command):
     """They would have no effect: refused where they stand; a resolved deck, which has none of them, is a deck."""
     prepare_text(command, "to be or not to be " * 20)
     command.write("gpt.toml", GPT.lstrip())
-    of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\"", "model.type is \"gpt\"")
+    of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\", \"fno\" or \"vit\"", "model.type is \"gpt\"")
     for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):
         name = key.split()[0]
         command.write("wrong.toml", GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"))

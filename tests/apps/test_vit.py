@@ -83,7 +83,7 @@ def check_refusals(command):
     source = numpy.random.default_rng(4)
     write_data(command.folder / "odd.h5", inputs=source.normal(size=(9, 60)).astype("f4"), targets=source.normal(size=(9, 3)).astype("f4"), shape="5 4 3")
     command.write("odd.toml", fields_deck(fields=0).replace("shape = [4, 8, 3]\n", ""))
-    command.must_refuse(["train", "odd.toml", "data.train=odd.h5"], "data-mismatch", "model.patch = 2", "5 points of axis 1")
+    command.must_refuse(["train", "odd.toml", "data.train=odd.h5"], "bad-layer", "patches of 2 points", "5 points of")
     refuse("keys-conflict", "'model.heads' is 5", "12", heads=5)
     refuse("keys-conflict", "'model.norm'", norm="none")
     refuse("bad-value", "'model.channel_mlp'", channel_mlp=0)

@@ -53,6 +53,10 @@ class GrowingChain {
   [[nodiscard]] BlockTypes types() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   [[nodiscard]] const ModelOptions& model() const { return model_; }
+  /// Returns the block before the next one, or null.
+  [[nodiscard]] const Block* last_block() const {
+    return chain_.blocks.empty() ? nullptr : chain_.blocks.back().get();
+  }
   /// Returns whether the next block is the first one, and needs no gradient of its input.
   [[nodiscard]] bool is_first() const { return chain_.blocks.empty() && !chain_.input_gradients; }
   /// Returns `outputs`, or where it is 0 the number that the data require.

@@ -1,10 +1,31 @@
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/attention/point_attention.hpp"
 #include "mylos/model/layers/attention/positions_block.hpp"
 
 namespace mylos {
+namespace {
+
+/// Positions are often those of patches: a convolution whose kernel is its stride. Patches that do not divide
+/// the grid would leave its last points out.
+void require_whole_patches(const GrowingChain& network) {
+  const Block* const before = network.last_block();
+  if (before == nullptr || before->convolution() == nullptr) return;
+  const ConvolutionShape& patches = before->convolution()->shape();
+  if (patches.transposed || patches.kernel != patches.stride || patches.padding != Extents{0, 0, 0}) return;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (patches.input.extent[axis] % patches.stride[axis] == 0) continue;
+    network.refuse(
+        errors::bad_layer,
+        "has the positions of patches of {} points ('{}'), which do not divide the {} points of {}; "
+        "choose other patches (model.patch of \"vit\"), or cut the grid",
+        patches.stride[axis], before->signature().name, patches.input.extent[axis], axis_names[axis]);
+  }
+}
+
+}  // namespace
 
 void kinds::Attention::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
   const LayerInput input = network.input();
@@ -27,6 +48,7 @@ void kinds::Attention::append_to(GrowingChain& network, const LayerOptions& /*la
 
 void kinds::Positions::append_to(GrowingChain& network, const LayerOptions& /*layer*/) const {
   const LayerInput input = network.input();
+  require_whole_patches(network);
   PositionsOptions options;
   network.types().set(options, input.layer, traits.name);
   options.grid = require_grid(input, "adds positions to the points of");
