@@ -53,9 +53,9 @@ def check_clock(command, ranks):
     seconds = column_of(command.folder / f"clock-{ranks}" / "history.csv", "elapsed_s")[-1]
     count = len(files(command, f"clock-{ranks}")) - 1  # and the last
     assert 1 <= count <= seconds / EVERY_S + 1, (count, seconds, result.stdout[-2000:])
-    command.must("train", "deck.toml", f"run.folder=minute-{ranks}", *steps, "checkpoint.every=0", "checkpoint.every_minutes=1",
+    command.must("train", "deck.toml", f"run.folder=hour-{ranks}", *steps, "checkpoint.every=0", "checkpoint.every_minutes=60",
                  ranks=ranks)
-    assert len(files(command, f"minute-{ranks}")) == 1, "a minute is longer than this run"
+    assert len(files(command, f"hour-{ranks}")) == 1, "an hour is longer than this run"
     print(f"{ranks} ranks: {count} checkpoints by the clock in {seconds:.1f} s, one each {EVERY_S} s at most")
 
 
