@@ -46,7 +46,7 @@ std::optional<CalibrationRollouts> open_calibration_rollouts(const OpenModel& op
                                                              double coverage) {
   std::optional<CalibrationRollouts> rollouts;
   run_on_all(open.communicator->ranks(), [&] {
-    if (steps > 0) rollouts.emplace(steps, rollouts_in(open, steps, coverage));
+    if (steps > 0) rollouts.emplace(CalibrationRollouts{steps, rollouts_in(open, steps, coverage)});
   });
   return rollouts;
 }

@@ -159,7 +159,8 @@ GridAxes grid_axes_of(const hdf5::File& file, const std::vector<OpenArray>& arra
     for (std::size_t i = 0; i < array.axes().size(); ++i) {
       const SlicedAxis& of = array.axes()[i];
       if (of.role != AxisRole::grid && of.role != AxisRole::channel) continue;
-      const auto [entry, is_new] = read.try_emplace(fmt::format("{} {}", scales[i], of.name), of.name);
+      const auto [entry, is_new] =
+          read.try_emplace(fmt::format("{} {}", scales[i], of.name), GridAxis{of.name});
       if (is_new) entry->second = stated_axis(file, scales[i], of);
       GridAxis given = entry->second;
       if (given.values.empty()) continue;
