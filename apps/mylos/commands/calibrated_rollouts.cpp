@@ -56,7 +56,8 @@ CalibratedRollouts calibrate_rollouts(const OpenModel& open, const CalibrationRo
                                       double coverage) {
   const StoredNetwork& network = open.network();
   RankGroup& ranks = open.communicator->ranks();
-  const auto& [steps, trajectories] = rollouts;
+  const std::int64_t steps = rollouts.steps;
+  const StoredTrajectories& trajectories = rollouts.trajectories;
   std::optional<ConformalScores> scores;
   RolloutRequest request{.steps = steps, .networks = std::ssize(networks), .take = {}, .take_scores = {}};
   run_on_all(ranks, [&] {

@@ -39,8 +39,9 @@ ExitCode predict_members(const PredictArguments& given) {
       DataPart::train);
   RankGroup& ranks = model.open->communicator->ranks();
   const std::int64_t width = model.pass->width();
-  const auto [calibration, is_of_others] =
+  const EnsembleCalibration known =
       read_ensemble_calibration(ranks, model.members, Calibrated::ensemble_predictions);
+  const std::optional<ConformalCalibration>& calibration = known.found;
   run_on_all(ranks, [&] {
     if (calibration)
       require_calibration_fits(*calibration, target_shape(model.open->network().chain), model.name);
@@ -78,7 +79,7 @@ ExitCode predict_members(const PredictArguments& given) {
   finish_predictions(
       ranks, predicted, writer ? &*writer : nullptr, arguments,
       fmt::format("mean and standard deviation of {}{}", model.name,
-                  is_of_others ? ", without intervals: the calibration is of another ensemble" : ""),
+                  known.is_of_others ? ", without intervals: the calibration is of another ensemble" : ""),
       describe_outside(ranks, model.open->opened, model.pass->outside_range(), DataPart::train));
   return ExitCode::done;
 }
