@@ -70,11 +70,12 @@ CalibratedRollouts rollouts_of(const UncertainModel& model, const CalibrationRol
   for (const EnsembleMember& member : model.members) {
     const CheckpointReader reader(open.communicator->ranks(), member.path, ReadableKinds::all);
     const std::int64_t piece = loaded.empty() ? 0 : loaded.front().model->samples();
-    auto& [opened, network] =
+    RolloutNetworks::Other& other =
         loaded.emplace_back(RolloutNetworks::Other{OpenedNetwork{read_stored_network(reader)}, nullptr});
-    run_on_all(open.communicator->ranks(), [&] { move_to_grid(opened.network, open.network().input_shape); });
-    network = load_model(reader, opened, *open.engines, member.average, piece);
-    rows.push_back(rows_of(open, opened.network, *network));
+    StoredNetwork& network = other.opened.network;
+    run_on_all(open.communicator->ranks(), [&] { move_to_grid(network, open.network().input_shape); });
+    other.model = load_model(reader, other.opened, *open.engines, member.average, piece);
+    rows.push_back(rows_of(open, network, *other.model));
     each.push_back(rows.back().get());
   }
   return calibrate_rollouts(open, rollouts, each, loaded.front().model->samples(), coverage);
