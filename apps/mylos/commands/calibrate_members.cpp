@@ -11,7 +11,6 @@
 #include "commands/rollout_networks.hpp"
 #include "commands/uncertain_model.hpp"
 #include "mylos/base/errors/command_line.hpp"
-#include "mylos/base/errors/files.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/inference/model_file.hpp"
@@ -24,14 +23,6 @@ namespace {
 
 std::string file_of(const CalibrateArguments& arguments, std::size_t member) {
   return (std::filesystem::path(arguments.output) / fmt::format("member-{:02}.h5", member)).string();
-}
-
-void make_folder(const std::string& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (!failure && std::filesystem::is_directory(folder, failure)) return;
-  fail_run(errors::cannot_write, "{}: the folder cannot be made{}", folder,
-           failure ? fmt::format(": {}", failure.message()) : "");
 }
 
 void require_arguments(const CalibrateArguments& arguments) {

@@ -57,4 +57,11 @@ void require_replaceable(const std::string& output, OutputKind kind) {
              printable(output), found.name);
 }
 
+void make_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    fail_run(errors::cannot_write, "{}: cannot be made: {}", printable(folder, 300), failure.message());
+}
+
 }  // namespace mylos::app

@@ -15,4 +15,7 @@ enum class OutputKind {
 /// Throws Error (bad_input) if a file is there that is not of this kind. An empty file is of any.
 void require_replaceable(const std::string& output, OutputKind kind);
 
+/// Makes a folder for outputs, where it is not there. Throws Error (cannot_write).
+void make_folder(const std::string& folder);
+
 }  // namespace mylos::app

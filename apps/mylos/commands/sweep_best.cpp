@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/command_line.hpp"
@@ -28,13 +29,6 @@ void require_sweep(const std::string& folder) {
   if (!is_sweep(folder))
     fail_input(errors::wrong_format, "{}: is not a sweep's folder: it has neither sweep.json nor sweep.csv",
                printable(folder, 300));
-}
-
-void make_folder(const std::string& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    fail_run(errors::cannot_write, "{}: cannot be made: {}", printable(folder, 300), failure.message());
 }
 
 /// Two of the printed decks must not meet in one folder, nor in that of the member.
