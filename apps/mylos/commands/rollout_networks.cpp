@@ -9,16 +9,6 @@
 namespace mylos::app {
 namespace {
 
-/// Returns the files of an ensemble.
-std::vector<EnsembleMember> members_of(RankGroup& ranks, const RolloutArguments& arguments) {
-  const NamedCheckpoint& first = arguments.run;
-  std::vector<EnsembleMember> members{{checkpoint_file(ranks, first), first.average}};
-  for (const std::string& path : arguments.more)
-    members.push_back({checkpoint_file(ranks, {path, first.best, first.average}), first.average});
-  require_ensemble(ranks, members);
-  return members;
-}
-
 /// Makes the network's dropout masks those of a seed; -1: of the run's.
 void set_masks(StoredNetwork& network, std::int64_t seed) {
   require_dropout(network);
@@ -48,7 +38,10 @@ RolloutNetworks open_networks(const RolloutArguments& arguments,
                               const std::function<void(const StoredNetwork&)>& check) {
   RolloutNetworks networks;
   std::vector<EnsembleMember>& members = networks.members;
-  if (arguments.ensemble) members = members_of(ranks_of_start(), arguments);
+  if (arguments.ensemble) {
+    members = members_of(ranks_of_start(), arguments.run, arguments.more);
+    require_ensemble(ranks_of_start(), members);
+  }
   std::vector<std::int64_t> shape;
   const auto open = [&](const CheckpointReader& reader) {
     OpenedNetwork opened{read_stored_network(reader)};

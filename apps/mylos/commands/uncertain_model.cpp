@@ -20,7 +20,8 @@ void require_no_tokens(const StoredNetwork& network) {
              network.path);
 }
 
-/// Returns the files that the command line means.
+}  // namespace
+
 std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& first,
                                        const std::vector<std::string>& more) {
   std::vector<EnsembleMember> members{{checkpoint_file(ranks, first), first.average}};
@@ -28,8 +29,6 @@ std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& 
     members.push_back({checkpoint_file(ranks, {path, first.best, first.average}), first.average});
   return members;
 }
-
-}  // namespace
 
 void require_averages(const StoredNetwork& network) {
   if (network.chain.quantiles().empty()) return;

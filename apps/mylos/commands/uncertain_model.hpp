@@ -26,6 +26,10 @@ void require_averages(const StoredNetwork& network);
 /// Throws Error (not_measured) for a network without dropout.
 void require_dropout(const StoredNetwork& network);
 
+/// Returns the files of the networks that the command line means.
+[[nodiscard]] std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& first,
+                                                     const std::vector<std::string>& more);
+
 /// All ranks. `checkpoint`: the first of an ensemble, or the only one; `more`: the others. Throws Error on
 /// all ranks as open_model() and require_ensemble() do, for networks of tokens, and for --mc-dropout
 /// of a network without dropout.

@@ -10,9 +10,7 @@
 #include "mylos/base/numbers/nearest.hpp"
 
 namespace mylos {
-namespace {
 
-/// Returns whether `name` is that of a channel of the array: "wind" or "wind[1]" of "/wind".
 bool is_channel_of(std::string_view name, std::string_view array) {
   array.remove_prefix(std::min(array.find_first_not_of('/'), array.size()));
   if (!name.starts_with(array)) return false;
@@ -21,8 +19,6 @@ bool is_channel_of(std::string_view name, std::string_view array) {
   return rest.size() > 2 && rest.front() == '[' && rest.back() == ']' &&
          rest.find_first_not_of("0123456789", 1) == rest.size() - 1;
 }
-
-}  // namespace
 
 std::vector<std::int64_t> channels_of_targets(const std::string& what,
                                               const std::vector<std::string>& targets,

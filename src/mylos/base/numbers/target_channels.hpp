@@ -3,9 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mylos {
+
+/// Returns whether `name` is that of a channel of the array: "wind" or "wind[1]" of "/wind".
+[[nodiscard]] bool is_channel_of(std::string_view name, std::string_view array);
 
 /// Returns the channels of the targets, in their order. `names`: of all channels, "sst" or "wind[0]". A
 /// target is the name of a channel, or of an array, "/wind", which stands for all channels of the array.

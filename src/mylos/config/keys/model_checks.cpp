@@ -5,6 +5,7 @@
 
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
+#include "mylos/base/numbers/target_channels.hpp"
 #include "mylos/config/schema/checks.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/limits.hpp"
@@ -35,13 +36,6 @@ class ModelChecks : DeckMistakes {
   }
 
  private:
-  /// Returns whether a name stands for channels of the array: "/wind" or "wind[0]" of "/wind".
-  static bool is_target_of(std::string_view target, std::string_view array) {
-    for (std::string_view* name : {&target, &array})
-      name->remove_prefix(std::min(name->find_first_not_of('/'), name->size()));
-    return target.starts_with(array) && (target.size() == array.size() || target[array.size()] == '[');
-  }
-
   /// Refuses layer tables for other types than "chain"; for a transformer the key is a number.
   void terms() const {
     if (!std::holds_alternative<losses::Sum>(options_.model.loss) || !options_.model.terms.empty()) return;
@@ -52,8 +46,10 @@ class ModelChecks : DeckMistakes {
   void nonnegative() const {
     const DataOptions& data = options_.data;
     for (const std::string& target : options_.model.nonnegative) {
+      const std::string_view name =
+          std::string_view(target).substr(std::min(target.find_first_not_of('/'), target.size()));
       for (const std::string& array : data.arrays.targets) {
-        if (!data.arrays.is_difference(array) || !is_target_of(target, array)) continue;
+        if (!data.arrays.is_difference(array) || !is_channel_of(name, array)) continue;
         fail(errors::keys_conflict,
              {"model.nonnegative", "data.arrays.targets_are", "data.arrays.differences"},
              fmt::format("'model.nonnegative' bounds states, and the targets \"{}\" are differences",

@@ -8,6 +8,7 @@
 #include "mylos/model/network/network.hpp"
 
 namespace mylos {
+
 Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                  bool accumulates, bool input_gradients) {
   switch (model.type) {
