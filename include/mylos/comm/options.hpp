@@ -1,10 +1,11 @@
-// [communication]: the exchange of gradients between ranks, and their agreement.
+// [communication] and [mesh]: the exchange of gradients between ranks, and what the ranks share.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mylos {
 
@@ -21,6 +22,13 @@ struct CommunicationOptions {
   double timeout_s = 300;                          // seconds that a rank waits for the others before all end
 
   bool operator==(const CommunicationOptions&) const = default;
+};
+
+/// [mesh]: how ranks share each sample; the same on all ranks. The others share the samples of a batch.
+struct MeshOptions {
+  std::vector<std::int64_t> space = {};  // boxes along each axis of a sample's grid; empty: samples are whole
+
+  bool operator==(const MeshOptions&) const = default;
 };
 
 }  // namespace mylos

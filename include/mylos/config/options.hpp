@@ -25,6 +25,7 @@ struct Options {
   OptimizerOptions optimizer;          // [optimizer]
   ScheduleOptions schedule;            // [schedule]
   CommunicationOptions communication;  // [communication]
+  MeshOptions mesh;                    // [mesh]
   CheckpointOptions checkpoint;        // [checkpoint]
   KernelOptions kernels;               // [kernels]
   HealthOptions health;                // [health]

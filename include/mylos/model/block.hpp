@@ -21,6 +21,7 @@
 #include "mylos/kernels/engines.hpp"
 #include "mylos/model/buffer_spec.hpp"
 #include "mylos/model/parameter_tensors.hpp"
+#include "mylos/model/sample_ranks.hpp"
 #include "mylos/model/signature.hpp"
 #include "mylos/model/sums_over_ranks.hpp"
 
@@ -94,6 +95,7 @@ struct StepContext {
   bool training = true;  // false: evaluation, where statistics are constants; no dropout, unless `drops`
   KeyValueCache* cache = nullptr;        // the rows continue the cache's sample; inference only
   SumsOverRanks* ranks = nullptr;        // for blocks that exchange sums with other ranks; null: no exchange
+  SampleRanks* sample_ranks = nullptr;   // for blocks of parts of samples; null: likewise
   const RolloutStep* rollout = nullptr;  // training through several copies of the chain
   bool drops = false;                    // dropout though not training, by `step` and `first_sample`
 };

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "mylos/base/grid_part.hpp"
 #include "mylos/kernels/derivative.hpp"
 #include "mylos/model/layers.hpp"
 #include "mylos/model/losses.hpp"
@@ -140,6 +141,7 @@ struct ModelOptions {
   // chain
   std::vector<LayerOptions> chain = {};  // in their order
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
+  GridPart part = {};                    // the part of a sample that this rank holds; no key sets it
   CustomLayers custom_layers = {};       // of the program; no key sets them
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies

@@ -12,7 +12,8 @@ struct Activation {
   static constexpr LayerTraits traits{.name = "activation",
                                       .meaning = "`activation` and `dropout`",
                                       .keeps_channels = true,
-                                      .keeps_points = true};
+                                      .keeps_points = true,
+                                      .takes_parts = true};
   static constexpr auto keys() { return std::tuple(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

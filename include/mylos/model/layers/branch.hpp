@@ -9,8 +9,11 @@ namespace mylos::kinds {
 
 /// The output of an earlier layer; a later layer reads the branch's own input.
 struct Branch {
-  static constexpr LayerTraits traits{
-      .name = "branch", .meaning = "the output of an earlier layer", .reads_earlier = true, .restarts = true};
+  static constexpr LayerTraits traits{.name = "branch",
+                                      .meaning = "the output of an earlier layer",
+                                      .reads_earlier = true,
+                                      .restarts = true,
+                                      .takes_parts = true};
   static constexpr auto keys() { return std::tuple(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

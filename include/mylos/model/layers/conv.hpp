@@ -25,7 +25,8 @@ struct Conv {
                                       .computes_outputs = true,
                                       .has_weights = true,
                                       .fuses_activation = true,
-                                      .keeps_points = true};
+                                      .keeps_points = true,
+                                      .takes_parts = true};
   static constexpr auto keys() {
     return std::tuple(
         OwnKey<Conv, bool>{.name = "bias",

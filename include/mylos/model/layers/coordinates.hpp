@@ -12,7 +12,8 @@ struct Coordinates {
   static constexpr LayerTraits traits{
       .name = "coordinates",
       .meaning = "its input and the positions of the points, a channel for each axis",
-      .needs_grid = true};
+      .needs_grid = true,
+      .takes_parts = true};
   static constexpr auto keys() { return std::tuple(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

@@ -14,7 +14,8 @@ struct Add {
   static constexpr LayerTraits traits{.name = "add",
                                       .meaning = "its input plus the output of an earlier layer",
                                       .keeps_points = true,
-                                      .reads_earlier = true};
+                                      .reads_earlier = true,
+                                      .takes_parts = true};
   static constexpr auto keys() {
     return std::tuple(OwnKey<Add, bool>{"gated", &Add::gated,
                                         "Multiplies each channel of the layer in 'skip_from' by a trained "
@@ -32,7 +33,8 @@ struct Concat {
   static constexpr LayerTraits traits{.name = "concat",
                                       .meaning = "the channels of its input and of an earlier layer",
                                       .keeps_points = true,
-                                      .reads_earlier = true};
+                                      .reads_earlier = true,
+                                      .takes_parts = true};
   static constexpr auto keys() {
     return std::tuple(
         OwnKey<Concat, bool>{"skip_first", &Concat::skip_first,

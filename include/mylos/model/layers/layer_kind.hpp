@@ -38,6 +38,7 @@ struct LayerTraits {
   bool keeps_points = false;      // without strides, padding and even kernels
   bool reads_earlier = false;     // takes 'skip_from', an earlier layer whose output it reads
   bool restarts = false;          // continues from the layer in 'skip_from', not from its input
+  bool takes_parts = false;       // computes the part of a sample that a rank holds (GridPart)
 };
 
 /// A layer's points along an axis: those of its input, times `more`, divided by `fewer`.

@@ -40,7 +40,8 @@ struct MaxPool : PoolWindows {
   static constexpr LayerTraits traits{.name = "max_pool",
                                       .meaning = "the largest value of each window",
                                       .needs_grid = true,
-                                      .keeps_channels = true};
+                                      .keeps_channels = true,
+                                      .takes_parts = true};
   static constexpr auto keys() { return keys_of<MaxPool>(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
   [[nodiscard]] MaxPool stated() const;
@@ -53,7 +54,8 @@ struct AveragePool : PoolWindows {
   static constexpr LayerTraits traits{.name = "average_pool",
                                       .meaning = "the mean of each window",
                                       .needs_grid = true,
-                                      .keeps_channels = true};
+                                      .keeps_channels = true,
+                                      .takes_parts = true};
   static constexpr auto keys() { return keys_of<AveragePool>(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
   [[nodiscard]] AveragePool stated() const;
@@ -67,7 +69,8 @@ struct GlobalPool {
                                       .meaning = "the mean of each channel over the grid, a vector",
                                       .needs_grid = true,
                                       .gives_vector = true,
-                                      .keeps_channels = true};
+                                      .keeps_channels = true,
+                                      .takes_parts = true};
   static constexpr auto keys() { return std::tuple(); }
   void append_to(GrowingChain& network, const LayerOptions& layer) const;
 

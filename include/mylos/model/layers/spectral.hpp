@@ -19,7 +19,8 @@ struct Spectral {
       .needs_grid = true,
       .computes_outputs = true,
       .has_weights = true,
-      .keeps_points = true};
+      .keeps_points = true,
+      .takes_parts = true};
   static constexpr auto keys() {
     return std::tuple(OwnKey<Spectral, bool>{.name = "bias",
                                              .member = &Spectral::bias,

@@ -22,8 +22,11 @@ struct Upsample {
   Between between = Between::nearest;
   Edges edges = {};  // linear: what lies beyond the outermost points; zero: their values
 
-  static constexpr LayerTraits traits{
-      .name = "upsample", .meaning = "the grid with more points", .needs_grid = true, .keeps_channels = true};
+  static constexpr LayerTraits traits{.name = "upsample",
+                                      .meaning = "the grid with more points",
+                                      .needs_grid = true,
+                                      .keeps_channels = true,
+                                      .takes_parts = true};
   static constexpr auto keys() {
     return std::tuple(OwnKey<Upsample, PerAxis>{"factor",
                                                 &Upsample::factor,

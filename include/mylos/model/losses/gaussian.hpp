@@ -15,7 +15,8 @@ struct Gaussian {
       .meaning =
           "the negative log likelihood of a normal distribution, whose mean and log variance the network "
           "computes for each target (`docs/how-to/uncertainty.md`)",
-      .prediction = Prediction::distributions};
+      .prediction = Prediction::distributions,
+      .is_mean = true};
   static constexpr auto keys() { return std::tuple(); }
   [[nodiscard]] std::unique_ptr<LossHead> make(const ModelOptions& model, const LossInput& input) const;
 

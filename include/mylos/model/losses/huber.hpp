@@ -11,8 +11,8 @@ namespace mylos::losses {
 struct Huber {
   double delta = 1;  // where the loss changes from quadratic to linear
 
-  static constexpr LossTraits traits{.name = "huber",
-                                     .meaning = "quadratic up to `huber_delta`, linear beyond"};
+  static constexpr LossTraits traits{
+      .name = "huber", .meaning = "quadratic up to `huber_delta`, linear beyond", .is_mean = true};
   static constexpr auto keys() {
     return std::tuple(
         OwnKey<Huber, double>{"huber_delta",

@@ -9,7 +9,7 @@ namespace mylos::losses {
 
 /// The mean of absolute errors.
 struct L1 {
-  static constexpr LossTraits traits{.name = "l1", .meaning = "mean absolute error"};
+  static constexpr LossTraits traits{.name = "l1", .meaning = "mean absolute error", .is_mean = true};
   static constexpr auto keys() { return std::tuple(); }
   [[nodiscard]] std::unique_ptr<LossHead> make(const ModelOptions& model, const LossInput& input) const;
 

@@ -36,6 +36,7 @@ struct LossTraits {
   Prediction prediction = Prediction::numbers;
   bool is_relative = false;      // divides the norm of a sample's error by that of its targets
   bool has_derivatives = false;  // its norms include the derivatives of fields
+  bool is_mean = false;          // of a value at each point: the mean of those of a sample's equal parts
 };
 
 }  // namespace mylos

@@ -9,7 +9,7 @@ namespace mylos::losses {
 
 /// The mean of squared errors.
 struct Mse {
-  static constexpr LossTraits traits{.name = "mse", .meaning = "mean squared error"};
+  static constexpr LossTraits traits{.name = "mse", .meaning = "mean squared error", .is_mean = true};
   static constexpr auto keys() { return std::tuple(); }
   [[nodiscard]] std::unique_ptr<LossHead> make(const ModelOptions& model, const LossInput& input) const;
 

@@ -24,7 +24,8 @@ struct Quantile {
       .meaning =
           "the pinball loss of quantiles of each target at the levels `quantiles` "
           "(`docs/how-to/uncertainty.md`)",
-      .prediction = Prediction::quantiles};
+      .prediction = Prediction::quantiles,
+      .is_mean = true};
   static constexpr auto keys() {
     return std::tuple(OwnKey<Quantile, std::vector<double>>{
         .name = "quantiles",

@@ -1,5 +1,7 @@
-// [communication], [checkpoint] and [kernels]: settings that depend on the machine and do not change the
-// mathematics.
+// [communication], [mesh], [checkpoint] and [kernels]: settings that depend on the machine and do not change
+// the mathematics.
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "mylos/base/instructions.hpp"
@@ -10,6 +12,8 @@
 
 namespace mylos {
 namespace {
+
+constexpr std::int64_t max_boxes = 65536;  // along an axis
 
 void add_communication_keys(Schema& schema) {
   Keys keys(
@@ -32,6 +36,21 @@ void add_communication_keys(Schema& schema) {
   keys.number("timeout", &CommunicationOptions::timeout_s, {0, false, 1e6, true}, "seconds",
               "A rank that waits longer than this for the others ends the run. A restart waits up to this "
               "time for a run that is still active in its folder.");
+}
+
+void add_mesh_keys(Schema& schema) {
+  Keys keys(
+      schema, "mesh", "How ranks share samples that are too large for one.",
+      [](auto& options) -> auto& { return options.mesh; });
+  keys.add(
+      "space", &MeshOptions::space,
+      or_none(list_type(
+          integer_type({1, max_boxes}),
+          {.text = fmt::format("list of 1 to 3 integers from 1 to {}", max_boxes), .min = 1, .max = 3})),
+      "Boxes into which each sample is divided along the axes of its grid; every rank holds one: with "
+      "[2, 2], 4 ranks share a sample, and 8 ranks work on two samples at a time. Default: each rank has "
+      "samples of its own. A restart may change it.");
+  keys.only_with(with("model.type", {"chain", "cnn", "resnet", "unet", "fno"}));
 }
 
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.
@@ -102,6 +121,7 @@ Words<GemmChoice> gemm_words() {
 
 void add_machine_keys(Schema& schema) {
   add_communication_keys(schema);
+  add_mesh_keys(schema);
   add_checkpoint_keys(schema);
   Keys keys(
       schema, "kernels", "The GEMM engine, its instruction set, attention, and the launch of kernels.",

@@ -48,6 +48,6 @@ void add_term_keys(Key& terms);
 
 /// Makes the key take distributions of initial values, [[model.initialize]].
 void add_initialize_keys(Key& initialize);
-void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels
+void add_machine_keys(Schema& schema);  // communication, mesh, checkpoint, kernels
 
 }  // namespace mylos

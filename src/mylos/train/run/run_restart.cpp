@@ -43,8 +43,9 @@ bool fixes_the_run(const KeyDifference& difference) {
 /// Keys that may change at a restart without a message.
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
-  for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
-                              "health.", "data.train", "data.test", "data.statistics", "data.weights"}) {
+  for (const char* section :
+       {"run.", "initial.", "memory.", "checkpoint.", "communication.", "mesh.", "kernels.", "health.",
+        "data.train", "data.test", "data.statistics", "data.weights"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;

@@ -1,0 +1,28 @@
+// SampleRanks: what the ranks that hold the parts of the same samples (GridPart) exchange inside a block's
+// passes.
+//
+// These ranks make the same calls in the same order, with the same sizes.
+#pragma once
+
+#include <cstddef>
+
+#include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/tensor.hpp"
+
+namespace mylos {
+
+class SampleRanks {
+ public:
+  virtual ~SampleRanks() = default;
+
+  /// Exchanges faces with the two neighbours along an axis (0: depth). `sent` and `received`: two rows of one
+  /// type, of the face towards smaller indices and of the one towards larger ones. Beyond an edge of the grid
+  /// lies the opposite one if the axis is `periodic`; otherwise the received face becomes zeros.
+  virtual void exchange_faces(const Execution& exec, std::size_t axis, bool periodic, const ConstTensor& sent,
+                              const Tensor& received) = 0;
+  /// Replaces each of the doubles by its sum over the parts of the samples, added in the order of the parts:
+  /// with the same bits on all of these ranks.
+  virtual void add_up(const Execution& exec, const Tensor& doubles) = 0;
+};
+
+}  // namespace mylos
