@@ -20,7 +20,14 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   AgreementFlags flags;
   flags.set_scale(65536);
   test::copy_to_device(&flags, agreement.own_flags(), sizeof(flags));
-  test::reserve(*communicator, count * sizeof(float));
+  const int ranks = communicator->size();
+  const int next = (communicator->rank() + 1) % ranks;
+  const int previous = (communicator->rank() + ranks - 1) % ranks;
+  const std::array messages{
+      RankMessage{next, {weights.data(), 512, DType::bf16}, {sums.data(), 512, DType::bf16}, 0, 1},
+      RankMessage{previous, {weights.data(), 512, DType::bf16}, {sums.data() + 512, 512, DType::bf16}, 1, 0}};
+  communicator->reserve(std::array{SlotBytes{count * sizeof(float), count * sizeof(float)},
+                                   SlotBytes{.messages = 2, .message_bytes = 4 * 512 * sizeof(bfloat16)}});
   const std::size_t slice = count / static_cast<std::size_t>(communicator->size());
   const auto step = [&] {
     communicator->reduce_scatter(execution, {gradients.data(), count, DType::fp32}, 0.5f);
@@ -30,6 +37,9 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
     Request request = communicator->start_reduce_scatter(execution, {gradients.data(), count, DType::fp32},
                                                          {sums.data(), slice, DType::bf16}, 0.5f);
     communicator->wait(execution, request);
+    if (ranks == 1) return;
+    Request exchange = communicator->start_exchange(execution, messages, 1);
+    communicator->wait(execution, exchange);
   };
   for (int i = 0; i < 2; ++i) step();
   const long before = testing_support::allocations();

@@ -6,13 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <thread>
 
 #include "comm/communicator_builders.hpp"
+#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/comm/group/mpi_messages.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::collective_queue_test {
@@ -147,6 +150,48 @@ TEST_P(Queue, WhatTravelsInStagingIsInTheCallersMemoryAfterTheWait) {
     for (std::size_t i = 0; i < ranks * length; ++i)
       ASSERT_EQ(gathered[slot][i], static_cast<float>(i / length)) << "slot " << slot;
   }
+}
+
+TEST_P(Queue, MessagesTravelInCopiesUnlessMpiTakesTheBuffers) {
+  if (GetParam() == MpiProgress::by_thread) GTEST_SKIP() << "a thread reads the buffers themselves";
+  CollectiveQueue queue(group, GetParam());
+  queue.resize(std::array{SlotBytes{.messages = 2}});
+  constexpr std::size_t count = 33;  // copies begin aligned
+  const int next = (group.rank() + 1) % group.size();
+  const int previous = (group.rank() + group.size() - 1) % group.size();
+  std::vector<float> sent(count, static_cast<float>(group.rank()));
+  std::vector<float> from_next(count, -1);
+  std::vector<double> from_previous(count, -1);
+  std::vector<double> sent_next(count, group.rank() + 0.5);
+  const std::array messages{
+      RankMessage{next, {sent_next.data(), count, DType::fp64}, {from_next.data(), count, DType::fp32}, 1, 2},
+      RankMessage{
+          previous, {sent.data(), count, DType::fp32}, {from_previous.data(), count, DType::fp64}, 2, 1}};
+  std::vector<std::byte> copies(copied_bytes(messages));
+  for (int round = 0; round < 3; ++round) {
+    copy_sent(exec, messages, copies.data());
+    queue.start(
+        exec, 0,
+        {.name = "messages", .call = MpiCall::messages, .messages = messages, .staged = copies.data()});
+    std::fill(sent.begin(), sent.end(), -2.0f);  // MPI reads the copies
+    queue.wait(exec, 0);
+    EXPECT_EQ(from_next, std::vector<float>(count, static_cast<float>(next + round)));
+    EXPECT_EQ(from_previous, std::vector<double>(count, previous + 0.5));
+    std::fill(copies.begin(), copies.end(), std::byte{7});
+    std::fill(sent.begin(), sent.end(), static_cast<float>(group.rank() + round + 1));
+  }
+}
+
+TEST(Messages, HaveCopiesOfAtMostTheStatedBytes) {
+  for (const std::size_t count : {1u, 63u, 64u, 65u, 1000u}) {
+    const RankMessage message{1, {nullptr, count, DType::uint8}, {nullptr, 3 * count, DType::bf16}};
+    const std::array messages{message, message, message};
+    const std::size_t bytes = 3 * 7 * count;
+    EXPECT_GE(copied_bytes(messages), bytes);
+    EXPECT_LE(copied_bytes(messages), max_copied_bytes(messages.size(), bytes));
+    EXPECT_EQ(copied_bytes(messages) % arena_alignment, 0u);
+  }
+  EXPECT_EQ(max_copied_bytes(0, 0), 0u);
 }
 
 TEST_P(Queue, AnOperationEndsThoughNobodyWaitsForIt) {

@@ -47,6 +47,34 @@ TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
   }
 }
 
+TEST(Timeout, AnExchangeWithARankThatNeverComesEndsWithinTheDeadlineToo) {
+  constexpr double deadline_s = 0.5;
+  const auto communicator = test::all_ranks(deadline_s);
+  const int missing = communicator->size() - 1;
+  if (communicator->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (communicator->runs_on_device()) GTEST_SKIP() << "NCCL waits on the device";
+  // The slower ranks still receive what the others sent: the messages are small.
+  static std::vector<float> values(64);  // MPI may write to them until the program ends
+  communicator->reserve(std::array{SlotBytes{.messages = 1, .message_bytes = 64 * sizeof(float)}});
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (communicator->rank() != missing) {
+    const Execution execution;
+    const std::array messages{
+        RankMessage{missing, {values.data(), 32, DType::fp32}, {values.data() + 32, 32, DType::fp32}}};
+    Request request = communicator->start_exchange(execution, messages, 0);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_TRUE(refuses(ExitCode::failed, errors::communication_failed,
+                        {"exchange with neighbours", fmt::format("rank {} of ", communicator->rank()),
+                         "communication.timeout = 0.5"},
+                        [&] { communicator->wait(execution, request); }));
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+    EXPECT_GE(waited.count(), deadline_s);
+    EXPECT_TRUE(refuses(errors::communication_failed, {"exchange with neighbours"},
+                        [&] { (void)communicator->start_exchange(execution, messages, 0); }));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST(Timeout, ABarrierNamesItselfToo) {
   RankGroup ranks(MPI_COMM_WORLD, 0.5);
   if (ranks.size() == 1) GTEST_SKIP() << "one rank waits for nobody";

@@ -46,6 +46,10 @@ class WatchedCommunicator final : public Communicator {
                           std::size_t slot) override {
     return started(watched_.start_broadcast(exec, buffer, root, slot));
   }
+  Request start_exchange(const Execution& exec, std::span<const RankMessage> messages,
+                         std::size_t slot) override {
+    return started(watched_.start_exchange(exec, messages, slot));
+  }
   void wait(const Execution& exec, Request& request) override {
     if (request.slot >= 0) --in_flight;
     watched_.wait(exec, request);
@@ -156,6 +160,23 @@ TEST(ReductionMemory, ASlotHoldsWhatIsGatheredWhereLessTravels) {
   const ReductionMemory memory = reduction_memory(layout, ReduceType::compute, 2);
   EXPECT_EQ(memory.wire_types, std::vector{DType::bf16});
   EXPECT_EQ(exchanged(memory), std::vector{64 * sizeof(float)});
+}
+
+TEST(ReductionMemory, TheSlotsOfStatisticsAndOfSharedSamplesComeAfterThoseOfBuckets) {
+  ParameterLayout layout;
+  for (std::size_t i = 0; i < 2; ++i) layout.buckets.emplace_back().count = 64;
+  const SlotBytes sample{.messages = 3, .message_bytes = 1000};
+  for (const std::size_t statistics : {std::size_t{0}, sizeof(double)}) {
+    const ReductionMemory memory = reduction_memory(layout, ReduceType::automatic, 4, statistics, 0, sample);
+    const std::size_t slot = sample_slot(layout, statistics);
+    ASSERT_EQ(memory.slots.size(), slot + 1);
+    EXPECT_EQ(memory.slots[slot].messages, 3u);
+    EXPECT_EQ(memory.slots[slot].message_bytes, 1000u);
+    EXPECT_EQ(memory.slots[slot].exchanged, 0u);
+    EXPECT_EQ(slot, statistics > 0 ? 3u : 2u);
+    EXPECT_EQ(reduction_memory(layout, ReduceType::automatic, 4, statistics).slots.size(), slot);
+  }
+  EXPECT_EQ(reduction_memory(layout, ReduceType::automatic, 1, 8, 0, sample).slots.size(), 0u);
 }
 
 TEST(ReductionMemory, OnlyBucketsThatTravelIn16BitsAreSummedFromThem) {

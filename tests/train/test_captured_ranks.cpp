@@ -55,6 +55,10 @@ class CapturableRanks final : public Communicator {
                           std::size_t slot) override {
     return inner_->start_broadcast(execution, buffer, root, slot);
   }
+  Request start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                         std::size_t slot) override {
+    return inner_->start_exchange(execution, messages, slot);
+  }
   void wait(const Execution& execution, Request& request) override { inner_->wait(execution, request); }
   void abandon() override { inner_->abandon(); }
   void agree(const Execution& execution, AgreementBuffer& buffer) override {

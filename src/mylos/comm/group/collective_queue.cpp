@@ -5,8 +5,10 @@
 #include <system_error>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/errors/machine.hpp"
 #include "mylos/base/memory_is_host.hpp"
+#include "mylos/comm/group/exchange_staging.hpp"
 #include "mylos/comm/ranks/poll_pause.hpp"
 
 namespace mylos {
@@ -51,23 +53,36 @@ void CollectiveQueue::start_thread() {
   }
 }
 
-void CollectiveQueue::resize(std::size_t slots) {
+void CollectiveQueue::resize(std::span<const SlotBytes> slots) {
   const std::lock_guard lock(mutex_);
-  operations_.assign(slots, MpiOperation{});
+  operations_.assign(slots.size(), MpiOperation{});
   pending_.reserve(operations_.size());
   polled_.reserve(operations_.size());
-  requests_.reserve(operations_.size());
-  done_.resize(operations_.size());
+  first_request_.assign(1, 0);
+  for (const SlotBytes& slot : slots)
+    first_request_.push_back(first_request_.back() + MpiOperation::requests_of(slot.messages));
+  requests_.assign(first_request_.back(), MPI_REQUEST_NULL);
+  done_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+}
+
+std::span<MPI_Request> CollectiveQueue::requests_of(std::size_t slot) {
+  return std::span(requests_).subspan(first_request_[slot], first_request_[slot + 1] - first_request_[slot]);
 }
 
 void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const MpiPlan& plan) {
   group_.require_usable();
+  const std::span<MPI_Request> requests = requests_of(slot);
+  if (requests.size() < MpiOperation::requests_of(plan.messages.size())) {
+    fail_run(errors::internal, "{}: slot {} was not reserved for {} messages", plan.name, slot,
+             plan.messages.size());
+  }
   finish_kernels(kernels);
   group_.mark_busy(plan.name);
   ++in_flight_;
   {
     const std::lock_guard lock(mutex_);
-    operations_[slot] = MpiOperation(plan);
+    operations_[slot] = MpiOperation(plan, requests);
     pending_.push_back(slot);
   }
   if (progress_ == MpiProgress::by_thread) {
@@ -172,13 +187,11 @@ void CollectiveQueue::run() {
 
 /// Starts and advances the operations in `slots`. Returns whether any has advanced.
 bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execution* kernels) {
-  requests_.clear();
   for (const std::size_t slot : slots) {
     MpiOperation& operation = operations_[slot];
     if (!operation.has_begun()) operation.begin(group_, mpi_);
-    requests_.push_back(operation.request());
   }
-  test_requests(slots);
+  test_requests();
   bool has_changed = false;
   for (const std::size_t slot : slots)
     has_changed = operations_[slot].advance(group_.size(), kernels) || has_changed;
@@ -187,12 +200,20 @@ bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execu
 
 /// Tests all requests; completed ones become MPI_REQUEST_NULL. One MPI call tests all because each call polls
 /// the network.
-void CollectiveQueue::test_requests(const std::vector<std::size_t>& slots) {
+void CollectiveQueue::test_requests() {
   int done = 0;
   const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
-                                MPI_STATUSES_IGNORE);
-  for (std::size_t i = 0; i < slots.size(); ++i) operations_[slots[i]].request() = requests_[i];
-  group_.check(code, "collective");
+                                statuses_.data());
+  const bool is_in_status = code == MPI_ERR_IN_STATUS;
+  if (!is_in_status) group_.check(code, "collective");
+  if (done == MPI_UNDEFINED) return;  // none is pending
+  for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i) {
+    const auto request = static_cast<std::size_t>(done_[i]);
+    const auto next = std::upper_bound(first_request_.begin(), first_request_.end(), request);
+    const auto slot = static_cast<std::size_t>(next - first_request_.begin() - 1);
+    operations_[slot].check_request(group_, request - first_request_[slot],
+                                    is_in_status ? statuses_[i].MPI_ERROR : MPI_SUCCESS, statuses_[i]);
+  }
 }
 
 bool CollectiveQueue::is_pending(std::size_t slot) const {
@@ -239,7 +260,7 @@ void CollectiveQueue::abandon_in_flight() {
   }
   work_.notify_one();
   if (thread_.joinable()) thread_.join();
-  for (const std::size_t slot : pending_) group_.abandon(operations_[slot].request());
+  for (MPI_Request& request : requests_) group_.abandon(request);
   pending_.clear();
 }
 

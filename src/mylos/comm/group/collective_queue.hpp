@@ -1,4 +1,4 @@
-// CollectiveQueue: the MPI collectives in flight, each in a slot.
+// CollectiveQueue: the MPI operations in flight, each in a slot.
 //
 // MPI makes progress only inside MPI calls. A thread of the queue makes these calls: it starts operations,
 // tests them, folds the received slices, and sleeps in between so that the computing threads keep their
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,7 @@ enum class MpiProgress : std::uint8_t { by_thread, by_caller };
 [[nodiscard]] MpiProgress possible_progress();
 
 /// The queue of one communicator. One thread calls it. Operations begin in the order in which they are
-/// started, which must be the same on all ranks.
+/// started, which must be the same on all ranks that take part in them.
 class CollectiveQueue {
  public:
   /// Creates the queue for operations on `ranks`, which must outlive it. All ranks call this. While an
@@ -35,8 +36,10 @@ class CollectiveQueue {
   CollectiveQueue(const CollectiveQueue&) = delete;
   CollectiveQueue& operator=(const CollectiveQueue&) = delete;
 
-  /// Sets the number of slots. No operation may be in flight. There is one slot before the first call.
-  void resize(std::size_t slots);
+  /// Sets the number of slots, and how many messages each may exchange. No operation may be in flight. There
+  /// is one slot without messages before the first call.
+  void resize(std::span<const SlotBytes> slots);
+  void resize(std::size_t slots) { resize(std::vector<SlotBytes>(slots)); }
   [[nodiscard]] std::size_t slots() const { return operations_.size(); }
   /// Returns the name of the operation in the slot, or null if the slot is free.
   [[nodiscard]] const char* name_in(std::size_t slot) const { return operations_[slot].name(); }
@@ -64,7 +67,8 @@ class CollectiveQueue {
   bool advance(const std::vector<std::size_t>& slots, const Execution* kernels);
   [[nodiscard]] bool is_pending(std::size_t slot) const;
   bool remove_complete();
-  void test_requests(const std::vector<std::size_t>& slots);
+  void test_requests();
+  [[nodiscard]] std::span<MPI_Request> requests_of(std::size_t slot);
   template <class Action>
   void run_or_lose(const Action& action);
   [[noreturn]] void lose(const Error& error);
@@ -75,8 +79,10 @@ class CollectiveQueue {
   MpiProgress progress_;
   std::vector<MpiOperation> operations_;  // of each slot
   std::size_t in_flight_ = 0;             // started, not yet waited for
-  std::vector<MPI_Request> requests_;     // for MPI_Testsome
-  std::vector<int> done_;
+  std::vector<MPI_Request> requests_;  // of all slots; only those of operations that have begun are pending
+  std::vector<std::size_t> first_request_;  // of each slot, and the end
+  std::vector<int> done_;                   // results of MPI_Testsome
+  std::vector<MPI_Status> statuses_;
 
   std::mutex mutex_;
   std::condition_variable work_;       // for the thread

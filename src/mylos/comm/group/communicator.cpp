@@ -52,6 +52,18 @@ CommunicationBuffer Communicator::own_slice(const CommunicationBuffer& buffer) c
   return {own, slice, buffer.type};
 }
 
+bool Communicator::has_elements(std::span<const RankMessage> messages) const {
+  bool has_any = false;
+  for (const RankMessage& message : messages) {
+    if (message.rank < 0 || message.rank >= size() || message.rank == rank()) {
+      fail_run(errors::internal, "{}: rank {} of {} has no message with rank {}", exchange_name, rank(),
+               size(), message.rank);
+    }
+    has_any = has_any || message.sent.count > 0 || message.received.count > 0;
+  }
+  return has_any;
+}
+
 void Communicator::discard_captures() {
   for (WorkRecorder* const recorder : captures_) recorder->forget();
 }

@@ -1,9 +1,10 @@
-// Communicator: collectives on buffers in device memory, over MPI or NCCL.
+// Communicator: collectives and messages on buffers in device memory, over MPI or NCCL.
 //
 // An operation starts after the work enqueued so far on an execution instance. After wait() returns, later
 // work on that instance sees its result. Several operations may be in flight, each in its own slot; all ranks
-// start the same operations in the same order. No operation allocates: reserve() allocates the staging memory
-// of the slots beforehand. With one rank nothing is exchanged.
+// start the same operations in the same order (an exchange of messages: the ranks that take part). No
+// operation allocates: reserve() allocates the memory of the slots beforehand. With one rank nothing is
+// exchanged.
 //
 // Operations progress while the caller computes: NCCL's on the device, MPI's on a thread of the communicator,
 // which alone calls MPI while an operation is in flight. The thread requires MPI_THREAD_SERIALIZED and
@@ -35,10 +36,22 @@ struct CommunicationBuffer {
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
+/// What a rank sends to another rank and receives from it; either may be empty. Tags distinguish the messages
+/// of one exchange between the same two ranks: each is received with the tag with which it is sent.
+struct RankMessage {
+  int rank = 0;
+  CommunicationBuffer sent{};  // only read
+  CommunicationBuffer received{};
+  int sent_tag = 0;
+  int received_tag = 0;
+};
+
 /// The memory that an operation in flight needs.
 struct SlotBytes {
   std::size_t exchanged = 0;  // of the largest buffer; an allreduce of floats counts size() times its bytes
   std::size_t summed_from_16_bits = 0;  // of the largest buffer of a reduce-scatter in a 16-bit type
+  std::size_t messages = 0;             // of an exchange of messages, at most
+  std::size_t message_bytes = 0;        // that they send and receive, at most
 };
 
 enum class Reduction : std::uint8_t { sum, max };
@@ -99,6 +112,11 @@ class Communicator {
                                    std::size_t slot = 0) = 0;
   virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                   std::size_t slot = 0) = 0;
+  /// Exchanges messages with some of the other ranks; ranks that exchange none need not call this. `messages`
+  /// must remain valid until wait(). Over MPI a message of another size than expected is an Error that names
+  /// the rank; NCCL does not check sizes.
+  virtual Request start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                                 std::size_t slot) = 0;
   /// Waits for an operation. Throws Error if it failed or did not complete within the timeout; the Error
   /// names operation and rank. The timeout counts from the start of this wait, not from the start of the
   /// operation.
@@ -137,6 +155,10 @@ class Communicator {
   void broadcast(const Execution& execution, CommunicationBuffer buffer, int root);
 
  protected:
+  static constexpr const char* exchange_name = "exchange with neighbours";  // of start_exchange()
+
+  /// Returns whether any of the messages has elements. Throws Error unless all are with other ranks.
+  [[nodiscard]] bool has_elements(std::span<const RankMessage> messages) const;
   /// Returns the elements of each rank's slice. Throws Error, naming `operation`, if the slices are not
   /// equal.
   [[nodiscard]] std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;

@@ -17,6 +17,7 @@
 #include "mylos/comm/group/exchange_staging.hpp"
 #include "mylos/comm/group/fold.hpp"
 #include "mylos/comm/group/gpu_aware_mpi.hpp"
+#include "mylos/comm/group/mpi_messages.hpp"
 
 namespace mylos {
 namespace {
@@ -32,8 +33,10 @@ std::array<std::size_t, 3> agreement_regions(int ranks) {
 /// accesses the callers' buffers directly, one per slot for copies of these buffers.
 std::vector<std::size_t> exchange_regions(std::span<const SlotBytes> slots, bool direct) {
   std::vector<std::size_t> regions;
-  for (int copies = direct ? 1 : 2; copies > 0; --copies)
-    for (const SlotBytes& slot : slots) regions.push_back(slot.exchanged);
+  for (const SlotBytes& slot : slots) regions.push_back(slot.exchanged);
+  if (direct) return regions;
+  for (const SlotBytes& slot : slots)
+    regions.push_back(std::max(slot.exchanged, max_copied_bytes(slot.messages, slot.message_bytes)));
   return regions;
 }
 
@@ -56,6 +59,8 @@ class MpiCommunicator final : public Communicator {
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
+  Request start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                         std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
   void abandon() override { queue_.abandon(); }
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
@@ -64,7 +69,7 @@ class MpiCommunicator final : public Communicator {
  private:
   void require_free(std::size_t slot, const char* operation) const;
   Request started(const Execution& execution, std::size_t slot, MpiPlan plan);
-  int mpi_count(std::size_t count, const char* operation) const;
+  int mpi_count(std::size_t count, const char* unit, const char* operation) const;
   std::byte* for_mpi(const Execution& execution, const CommunicationBuffer& buffer, std::size_t slot,
                      const char* operation) const;
 
@@ -96,7 +101,7 @@ void MpiCommunicator::reserve(std::span<const SlotBytes> slots) {
                name);
   }
   if (size() == 1) return;
-  queue_.resize(slots.size());
+  queue_.resize(slots);
   staging_->reserve(exchange_regions(slots, direct_), direct_);
 }
 
@@ -110,8 +115,10 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
   const bool sixteen_bits = size_of(buffer.type) == 2;
   const bool in_any_order = buffer.type == DType::int32 || (reduction == Reduction::max && !sixteen_bits);
   std::byte* data = for_mpi(execution, buffer, slot, name);
-  MpiPlan plan{
-      .name = name, .type = buffer.type, .count = mpi_count(buffer.count, name), .reduction = reduction};
+  MpiPlan plan{.name = name,
+               .type = buffer.type,
+               .count = mpi_count(buffer.count, "elements", name),
+               .reduction = reduction};
   if (in_any_order) {
     plan.call = MpiCall::allreduce;
     plan.arrived = data;
@@ -145,7 +152,7 @@ Request MpiCommunicator::start_reduce_scatter(const Execution& execution, Commun
   MpiPlan plan{.name = name,
                .call = MpiCall::all_to_all,
                .type = buffer.type,
-               .count = mpi_count(slice, name),
+               .count = mpi_count(slice, "elements", name),
                .sent = for_mpi(execution, buffer, slot, name),
                .arrived = staging_->region(slot, buffer.bytes(), name),
                .folded = sum,
@@ -164,7 +171,7 @@ Request MpiCommunicator::start_all_gather(const Execution& execution, Communicat
                  {.name = name,
                   .call = MpiCall::all_gather,
                   .type = buffer.type,
-                  .count = mpi_count(slice, name),
+                  .count = mpi_count(slice, "elements", name),
                   .arrived = for_mpi(execution, buffer, slot, name),
                   .result = buffer});
 }
@@ -178,10 +185,24 @@ Request MpiCommunicator::start_broadcast(const Execution& execution, Communicati
                  {.name = name,
                   .call = MpiCall::broadcast,
                   .type = buffer.type,
-                  .count = mpi_count(buffer.count, name),
+                  .count = mpi_count(buffer.count, "elements", name),
                   .root = root,
                   .arrived = for_mpi(execution, buffer, slot, name),
                   .result = buffer});
+}
+
+Request MpiCommunicator::start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                                        std::size_t slot) {
+  if (!has_elements(messages)) return {};
+  require_free(slot, exchange_name);
+  for (const RankMessage& message : messages)
+    for (const CommunicationBuffer& buffer : {message.sent, message.received})
+      static_cast<void>(mpi_count(buffer.bytes(), "bytes", exchange_name));
+  if (!direct_) {
+    std::byte* const copies = staging_->region(queue_.slots() + slot, copied_bytes(messages), exchange_name);
+    copy_sent(execution, messages, copies);
+  }
+  return started(execution, slot, {.name = exchange_name, .call = MpiCall::messages, .messages = messages});
 }
 
 void MpiCommunicator::wait(const Execution& execution, Request& request) {
@@ -244,10 +265,10 @@ Request MpiCommunicator::started(const Execution& execution, std::size_t slot, M
   return {static_cast<int>(slot)};
 }
 
-int MpiCommunicator::mpi_count(std::size_t count, const char* operation) const {
+int MpiCommunicator::mpi_count(std::size_t count, const char* unit, const char* operation) const {
   if (count > INT_MAX)
-    fail_run(errors::too_large, "{}: MPI cannot exchange {} elements in one call; the limit is {}", operation,
-             count, INT_MAX);
+    fail_run(errors::too_large, "{}: MPI cannot exchange {} {} in one call; the limit is {}", operation,
+             count, unit, INT_MAX);
   return static_cast<int>(count);
 }
 

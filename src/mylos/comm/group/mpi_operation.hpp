@@ -1,4 +1,4 @@
-// MpiOperation: one collective over MPI from start to completion: the MPI exchange, then optionally the fold
+// MpiOperation: one operation over MPI from start to completion: the MPI exchange, then optionally the fold
 // of the received slices.
 #pragma once
 
@@ -6,15 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {
 
-enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast };
+enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast, messages };
 
-/// The plan of one collective. Stages whose memory is null are skipped.
+/// The plan of one operation. Stages whose memory is null are skipped.
 struct MpiPlan {
   const char* name = nullptr;  // null: no operation
   // First MPI exchanges `count` elements, in place if `sent` is null.
@@ -30,7 +31,10 @@ struct MpiPlan {
   CommunicationBuffer folded{};
   float factor = 1;
   CommunicationBuffer converted{};
-  // MPI reads and writes the result in `staged` instead of the caller's memory.
+  // Or MPI exchanges messages.
+  std::span<const RankMessage> messages{};
+  // MPI reads and writes the result, or the messages (mpi_messages.hpp), in `staged` instead of the
+  // caller's memory.
   CommunicationBuffer result{};
   std::byte* staged = nullptr;
 };
@@ -38,7 +42,11 @@ struct MpiPlan {
 class MpiOperation {
  public:
   MpiOperation() = default;
-  explicit MpiOperation(const MpiPlan& plan) : plan_(plan) {}
+  /// `requests`: requests_of(plan.messages.size()) or more, all MPI_REQUEST_NULL, which must outlive the
+  /// operation.
+  MpiOperation(const MpiPlan& plan, std::span<MPI_Request> requests) : plan_(plan), requests_(requests) {}
+  /// Returns the number of MPI requests of an operation of so many messages.
+  [[nodiscard]] static std::size_t requests_of(std::size_t messages);
 
   [[nodiscard]] const char* name() const { return plan_.name; }
   [[nodiscard]] bool is_complete() const { return stage_ == Stage::complete; }
@@ -46,26 +54,25 @@ class MpiOperation {
   /// the same order.
   void begin(const RankGroup& ranks, MPI_Comm mpi);
   [[nodiscard]] bool has_begun() const { return stage_ != Stage::planned; }
-  /// Runs the remaining stages once MPI has completed, that is if the request is null. Returns true if this
+  /// Called with the result of MPI for the completed request `index`. Throws Error if it failed or did not
+  /// receive what was expected.
+  void check_request(const RankGroup& ranks, std::size_t index, int code, const MPI_Status& status) const;
+  /// Runs the remaining stages once MPI has completed, that is if all requests are null. Returns true if this
   /// completes the operation. Folds the slices of `ranks` ranks on `kernels`, or on this thread if `kernels`
   /// is null.
   bool advance(int ranks, const Execution* kernels);
-  /// Returns the MPI request; MPI_REQUEST_NULL: none pending. A caller that tests it stores the result back.
-  [[nodiscard]] MPI_Request& request() { return request_; }
 
  private:
   enum class Stage : std::uint8_t { planned, exchanges, complete };
+  [[nodiscard]] bool is_pending() const;
   void fold(int ranks, const Execution* kernels) const;
 
   MpiPlan plan_;
   Stage stage_ = Stage::planned;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::span<MPI_Request> requests_;  // MPI_REQUEST_NULL: not pending
 };
 
 /// Returns the MPI type that exchanges `type`. Throws Error if there is none.
 [[nodiscard]] MPI_Datatype mpi_type(DType type);
-/// Waits for the kernels of `execution`: MPI calls are not ordered with kernels. Host-only execution spaces
-/// finish a kernel before its launch returns.
-void finish_kernels(const Execution& execution);
 
 }  // namespace mylos

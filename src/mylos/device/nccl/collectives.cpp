@@ -17,6 +17,7 @@
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/base/float16.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/exchange_staging.hpp"
@@ -30,25 +31,6 @@ namespace mylos {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-ncclDataType_t nccl_type(DType type) {
-  switch (type) {
-    case DType::fp32:
-      return ncclFloat32;
-    case DType::fp16:
-      return ncclFloat16;
-    case DType::bf16:
-      return ncclBfloat16;
-    case DType::int32:
-      return ncclInt32;
-    case DType::fp64:
-      return ncclFloat64;
-    case DType::uint8:
-      return ncclUint8;
-    default:
-      fail_run(errors::internal, "NCCL: {} cannot be exchanged", name_of(type));
-  }
-}
 
 /// Returns whether several ranks may use one device. NCCL 2.30.3 and newer allow it if this variable is set;
 /// sharing a device does not make a run faster.
@@ -86,6 +68,8 @@ class NcclCommunicator final : public Communicator {
   Request start_all_gather(const Execution& execution, CommunicationBuffer buffer, std::size_t slot) override;
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
+  Request start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                         std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
   void abandon() override {}  // freeing device memory waits for its users
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
@@ -262,6 +246,13 @@ Request NcclCommunicator::start_broadcast(const Execution& execution, Communicat
                                nccl_->handle(), stream),
                  name);
   });
+}
+
+Request NcclCommunicator::start_exchange(const Execution& execution, std::span<const RankMessage> messages,
+                                         std::size_t slot) {
+  if (!has_elements(messages)) return {};
+  return start(execution, slot, exchange_name,
+               [&](DeviceStream stream) { nccl_->exchange(exchange_name, messages, stream); });
 }
 
 /// Makes later work on `execution` wait for the operation. The host only checks whether NCCL has failed.

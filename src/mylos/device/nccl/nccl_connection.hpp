@@ -7,13 +7,18 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "nccl_interface.hpp"
 
 namespace mylos {
+
+/// Returns the type that NCCL exchanges. Throws Error if there is none.
+[[nodiscard]] ncclDataType_t nccl_type(DType type);
 
 class NcclConnection {
  public:
@@ -43,6 +48,9 @@ class NcclConnection {
     const ncclResult_t ended = ncclGroupEnd();  // also after a refusal, because groups nest
     check(refused == ncclSuccess ? ended : refused, operation);
   }
+
+  /// Enqueues the messages as one group.
+  void exchange(const char* operation, std::span<const RankMessage> messages, DeviceStream stream);
 
   /// Throws Error if work that was enqueued before has failed, on this or another rank. `operation`: the last
   /// one.

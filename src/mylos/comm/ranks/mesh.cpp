@@ -1,0 +1,74 @@
+#include "mylos/comm/ranks/mesh.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t axes = 3;
+
+/// Returns the index of a box.
+std::int64_t box_at(const std::array<std::int64_t, axes>& boxes, const std::array<std::int64_t, axes>& at) {
+  return (at[0] * boxes[1] + at[1]) * boxes[2] + at[2];
+}
+
+/// Returns "1, 2 or 3".
+std::string alternatives_of(const std::vector<std::int64_t>& numbers) {
+  const auto last = std::prev(numbers.end());
+  if (numbers.size() == 1) return std::to_string(*last);
+  return fmt::format("{} or {}", fmt::join(numbers.begin(), last, ", "), *last);
+}
+
+/// Throws Error that names the numbers of ranks and of boxes that would do.
+[[noreturn]] void fail_ranks(const MeshOptions& options, std::int64_t boxes, int ranks) {
+  const std::int64_t fewer = ranks / boxes * boxes;
+  std::vector<std::int64_t> right;
+  if (fewer > 0) right.push_back(fewer);
+  right.push_back(fewer + boxes);
+  std::vector<std::int64_t> divisors;
+  for (std::int64_t divisor = 1; divisor <= ranks; ++divisor)
+    if (ranks % divisor == 0) divisors.push_back(divisor);
+  fail_input(
+      errors::bad_value,
+      "mesh.space = [{}] divides each sample over {} ranks, and the {} rank{} of this run are no multiple "
+      "of {}; start {} ranks, or divide samples into {} boxes",
+      fmt::join(options.space, ", "), boxes, ranks, ranks == 1 ? "" : "s", boxes, alternatives_of(right),
+      alternatives_of(divisors));
+}
+
+}  // namespace
+
+Mesh::Mesh(const MeshOptions& options, int rank, int ranks) : rank_(rank), ranks_(ranks) {
+  const std::size_t first = axes - std::min(axes, options.space.size());
+  std::copy(options.space.begin(), options.space.begin() + static_cast<std::ptrdiff_t>(axes - first),
+            part_.boxes.begin() + static_cast<std::ptrdiff_t>(first));
+  if (ranks % part_.count() != 0) fail_ranks(options, part_.count(), ranks);
+  std::int64_t box = rank % part_.count();
+  for (std::size_t axis = axes; axis-- > 0; box /= part_.boxes[axis])
+    part_.at[axis] = box % part_.boxes[axis];
+}
+
+std::optional<int> Mesh::neighbour(std::size_t axis, int direction, bool periodic) const {
+  const std::int64_t boxes_along = part_.boxes[axis];
+  const std::int64_t next = part_.at[axis] + direction;
+  if (!periodic && (next < 0 || next >= boxes_along)) return std::nullopt;
+  std::array<std::int64_t, axes> at = part_.at;
+  at[axis] = (next + boxes_along) % boxes_along;
+  return batch_rank() * boxes() + static_cast<int>(box_at(part_.boxes, at));
+}
+
+std::vector<int> Mesh::sample_ranks() const {
+  std::vector<int> ranks(static_cast<std::size_t>(boxes()));
+  std::iota(ranks.begin(), ranks.end(), batch_rank() * boxes());
+  return ranks;
+}
+
+}  // namespace mylos
