@@ -130,6 +130,23 @@ TEST(Fold, SlicesOfAllRanksBecomeTheFloatSumRoundedOnce) {
   }
 }
 
+TEST(Fold, DoublesAreSummedInDouble) {
+  if (!memory_is_host) GTEST_SKIP() << "kernels of a device do not reach these numbers";
+  const auto part = [](int rank) { return 1e9 * test::contribution(rank, 1) + test::contribution(rank, 2); };
+  const Execution exec;
+  for (const int world : {2, 3, 6}) {
+    for (int rank = 0; rank < world; ++rank) {
+      std::vector<double> own(3, part(rank));
+      std::vector<double> others;
+      for (int other = 0; other < world; ++other)
+        if (other != rank) others.insert(others.end(), 3, part(other));
+      fold_with_own(&exec, {own.data(), 3, DType::fp64}, rank, others.data(), world, 1, own.data());
+      exec.fence();
+      EXPECT_EQ(own, std::vector<double>(3, test::sum_by_tree<double>(0, world, part)));
+    }
+  }
+}
+
 /// Sums that a rounding at each hop gets wrong: 256 + 1 + 1 is 258 in bfloat16, but 256 if 257 is rounded
 /// first.
 TEST(Fold, ASumOfThreeRanksIsNotRoundedBetweenRanks) {

@@ -137,11 +137,13 @@ void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, 
 
 void fold_with_own(const Execution* kernels, const CommunicationBuffer& own, int rank, const void* others,
                    int ranks, float factor, void* out) {
-  dispatch(own.type, [&]<class T>(TypeTag<T>) {
+  const auto fold_as = [&]<class T>(TypeTag<T>) {
     const RankSlices<T> slices{static_cast<const T*>(others), static_cast<const T*>(own.data), rank,
                                own.count};
     sum(kernels, slices, ranks, factor, static_cast<T*>(out));
-  });
+  };
+  if (own.type == DType::fp64) return fold_as(TypeTag<double>{});
+  dispatch(own.type, fold_as);
 }
 
 void convert_slice(const Execution* kernels, const CommunicationBuffer& from, const CommunicationBuffer& to) {

@@ -16,7 +16,7 @@ void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, 
                         Reduction reduction, float factor, void* out);
 
 /// Computes the same sum where only the slices of other ranks have moved: `others` has them in rank order,
-/// and `own` is the slice of `rank`. `out` may be own.data. Types: fp32, fp16, bf16.
+/// and `own` is the slice of `rank`. `out` may be own.data. Types: fp32, fp16, bf16, fp64.
 void fold_with_own(const Execution* kernels, const CommunicationBuffer& own, int rank, const void* others,
                    int ranks, float factor, void* out);
 

@@ -81,7 +81,7 @@ std::size_t ReductionMemory::copied_bytes() const {
 }
 
 ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
-                                 std::size_t statistics, std::size_t norms) {
+                                 std::size_t statistics, std::size_t norms, const SlotBytes& sample) {
   ReductionMemory memory;
   const std::size_t slots = ranks > 1 ? statistics_slot(layout) : 0;
   memory.slots.resize(slots);
@@ -104,20 +104,24 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
   if (slots > 0) memory.slots.front().exchanged = std::max(memory.slots.front().exchanged, norms);
   if (ranks > 1 && statistics > 0)
     memory.slots.push_back({.exchanged = StatisticsExchange::exchanged_bytes(statistics, ranks)});
+  if (ranks > 1 && sample.messages > 0) memory.slots.push_back(sample);
   return memory;
 }
 
 PartMemory GradientReduction::memory(const ParameterLayout& layout, const CommunicationOptions& options,
-                                     int ranks, std::size_t statistics, std::size_t norms) {
-  const ReductionMemory memory = reduction_memory(layout, options.reduce_type, ranks, statistics, norms);
+                                     int ranks, std::size_t statistics, std::size_t norms,
+                                     const SlotBytes& sample) {
+  const ReductionMemory memory =
+      reduction_memory(layout, options.reduce_type, ranks, statistics, norms, sample);
   return {{"communication", memory.copied_bytes() + staging_bytes(options, ranks, memory.slots)}};
 }
 
 GradientReduction::GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                                     const BatchMean& mean, std::size_t statistics, std::size_t norms)
+                                     const BatchMean& mean, std::size_t statistics, std::size_t norms,
+                                     const SlotBytes& sample)
     : communicator_(communicator), layout_(parameters.layout()) {
   const int world = communicator.size();
-  const ReductionMemory memory = reduction_memory(layout_, type, world, statistics, norms);
+  const ReductionMemory memory = reduction_memory(layout_, type, world, statistics, norms, sample);
   wire_ = Arena("gradients on the wire", memory.copied_bytes());
   std::vector<std::size_t> offsets;  // of each slot
   std::size_t end = 0;

@@ -44,13 +44,19 @@ struct ReductionMemory {
 };
 
 /// Returns the memory of a reduction. `statistics`: bytes of the statistics sums that ranks exchange in
-/// statistics_slot(). `norms`: bytes that ranks exchange in the first slot while no bucket uses it.
+/// statistics_slot(). `norms`: bytes that ranks exchange in the first slot while no bucket uses it. `sample`:
+/// sample_slot(), if it has messages.
 [[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
-                                               std::size_t statistics = 0, std::size_t norms = 0);
+                                               std::size_t statistics = 0, std::size_t norms = 0,
+                                               const SlotBytes& sample = {});
 
 /// Returns the slot after those of the buckets.
 [[nodiscard]] inline std::size_t statistics_slot(const ParameterLayout& layout) {
   return std::min(layout.buckets.size(), buckets_in_flight);
+}
+/// Returns the slot after these, for exchanges between ranks that share samples.
+[[nodiscard]] inline std::size_t sample_slot(const ParameterLayout& layout, std::size_t statistics) {
+  return statistics_slot(layout) + (statistics > 0 ? 1 : 0);
 }
 
 class GradientReduction {
@@ -58,11 +64,13 @@ class GradientReduction {
   /// Returns the memory of a reduction and of the communicator, on any of `ranks` ranks. The other arguments
   /// are those of reduction_memory().
   [[nodiscard]] static PartMemory memory(const ParameterLayout& layout, const CommunicationOptions& options,
-                                         int ranks, std::size_t statistics, std::size_t norms);
-  /// `communicator` and `parameters` must outlive this object. `statistics`, `norms`: as in
-  /// reduction_memory().
+                                         int ranks, std::size_t statistics, std::size_t norms,
+                                         const SlotBytes& sample = {});
+  /// `communicator` and `parameters` must outlive this object. `statistics`, `norms`, `sample`: as
+  /// in reduction_memory().
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
-                    const BatchMean& mean, std::size_t statistics = 0, std::size_t norms = 0);
+                    const BatchMean& mean, std::size_t statistics = 0, std::size_t norms = 0,
+                    const SlotBytes& sample = {});
 
   /// Called after each block, in backward order. Starts the buckets that are complete with the gradients of
   /// `block`, and completes the reductions whose slots they reuse, or whose memory the gradients of the next

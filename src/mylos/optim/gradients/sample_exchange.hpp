@@ -1,0 +1,50 @@
+// SampleExchange: what the ranks that share samples exchange during passes, over the communicator of all
+// ranks.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/memory_entry.hpp"
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
+#include "mylos/model/sample_ranks.hpp"
+
+namespace mylos {
+
+/// The largest exchanges of a chain, in bytes.
+struct SampleExchangeSizes {
+  std::size_t faces = 0;  // the two faces that a rank sends along an axis
+  std::size_t sums = 0;   // the doubles of a sum
+};
+
+class SampleExchange final : public SampleRanks {
+ public:
+  /// `communicator` must outlive this object. `slot`: used only by this exchange, and reserved for
+  /// slot_bytes(). The seconds of exchanges are added to `communication_s`.
+  SampleExchange(Communicator& communicator, const Mesh& mesh, std::size_t slot,
+                 const SampleExchangeSizes& sizes, double& communication_s);
+
+  /// Returns what the slot is reserved for if `boxes` ranks share a sample; nothing if one rank has it.
+  [[nodiscard]] static SlotBytes slot_bytes(int boxes, const SampleExchangeSizes& sizes);
+  /// Returns the memory of this object.
+  [[nodiscard]] static PartMemory memory(int boxes, const SampleExchangeSizes& sizes);
+
+  void exchange_faces(const Execution& exec, std::size_t axis, bool periodic, const ConstTensor& sent,
+                      const Tensor& received) override;
+  void add_up(const Execution& exec, const Tensor& doubles) override;
+
+ private:
+  void exchange(const Execution& exec, std::size_t messages);
+
+  Communicator& communicator_;
+  Mesh mesh_;
+  std::vector<int> ranks_;  // that share this rank's samples, in the order of their boxes
+  std::size_t slot_;
+  double& communication_s_;
+  Arena sums_;                         // of the other ones of these ranks
+  std::vector<RankMessage> messages_;  // of the exchange in progress
+};
+
+}  // namespace mylos
