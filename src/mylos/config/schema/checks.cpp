@@ -331,6 +331,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.weights();
   check_arrays(options, given, file_name);
   checks.reproducible();
+  check_mesh(options, given, file_name);
   checks.scaler();
   checks.schedule();
   checks.rollout();

@@ -30,6 +30,8 @@ void check_short_form(const Options& options, const GivenPlaces& given, const st
 /// Replaces the names of axes in 'edges' by the places that [data.arrays] gives them, or throws Error with
 /// the position of the key.
 void resolve_edges(Options& options, const GivenPlaces& given, const std::string& file_name);
+/// Makes those checks that concern [mesh], as far as they need the deck alone.
+void check_mesh(const Options& options, const GivenPlaces& given, const std::string& file_name);
 /// Makes those checks that concern [data.arrays].
 void check_arrays(const Options& options, const GivenPlaces& given, const std::string& file_name);
 
