@@ -119,7 +119,20 @@ std::int64_t ArrayStore::reading_bytes() const {
   const State& state = *state_;
   return state.cache->memory_bytes() + state.files.memory_bytes() + state.windows.memory_bytes() +
          state.coordinates.memory_bytes() + state.encoder.memory_bytes() +
-         static_cast<std::int64_t>(state.known_mask.size());
+         static_cast<std::int64_t>(state.known_mask.size()) + state.bytes_of_whole;
+}
+
+std::shared_ptr<SampleStore> ArrayStore::boxes(const GridPart& part,
+                                               const std::vector<std::int64_t>& /*grid*/) const {
+  const std::lock_guard lock(state_->mutex);
+  auto state = std::make_shared<State>(*state_, part);
+  state->bytes_of_whole = reading_bytes() - state_->cache->memory_bytes();
+  return std::shared_ptr<ArrayStore>(new ArrayStore(std::move(state)));
+}
+
+void ArrayStore::release() const {
+  const std::lock_guard lock(state_->mutex);
+  state_->cache->release();
 }
 
 std::int64_t ArrayStore::block_samples() const {

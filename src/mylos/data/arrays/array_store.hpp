@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -85,6 +86,7 @@ class ArrayStore final : public SampleStore {
   /// Does nothing: values are checked whenever they are read.
   void require_valid_values() const override {}
   [[nodiscard]] std::int64_t reading_bytes() const override;
+  void release() const override;
   [[nodiscard]] std::int64_t block_samples() const override;
 
   [[nodiscard]] const RolloutLayout& rollout() const;
@@ -112,8 +114,15 @@ class ArrayStore final : public SampleStore {
   /// may be another one of the file, as above.
   [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;
 
+ protected:
+  /// Reads the numbers of the box alone.
+  [[nodiscard]] std::shared_ptr<SampleStore> boxes(const GridPart& part,
+                                                   const std::vector<std::int64_t>& grid) const override;
+
  private:
   class State;
+  explicit ArrayStore(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   std::shared_ptr<State> state_;
 };
 

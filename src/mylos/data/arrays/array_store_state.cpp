@@ -2,10 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/arrays/files/metadata_digest.hpp"
+#include "mylos/data/arrays/layout/layout_of_box.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
 #include "mylos/data/arrays/survey/channel_statistics.hpp"
 #include "mylos/data/arrays/survey/statistics_file.hpp"
+#include "mylos/data/files/grid_box.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {
@@ -36,6 +39,43 @@ ArrayStore::State::State(std::vector<std::string> paths, const ArrayOptions& giv
   }
   std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
   block = samples_of_block(plans, layout, files.open(0).arrays, points_in_window, shape);
+  make_cache(std::move(plans), std::move(masks));
+}
+
+ArrayStore::State::State(const State& whole, const GridPart& part)
+    : options(whole.options),
+      missing(whole.missing),
+      name(whole.name),
+      files(whole.files, part),
+      layout(layout_of_box(whole.layout, part)),
+      windows(whole.windows),
+      reports(whole.reports),
+      shape(whole.shape),
+      grid(layout.grid),
+      coordinates(whole.coordinates),
+      block(whole.block) {
+  const GridBox box = box_of(part, whole.layout.grid, name);
+  grid.push_back(whole.inputs.count());
+  inputs.order = whole.inputs.order;
+  targets.order = whole.targets.order;
+  shape.features = layout.rollout.points * inputs.count();
+  shape.outputs = layout.rollout.points * targets.count();
+  for (GridAxis& axis : coordinates.axes) {
+    const std::vector<std::string>& names = files.grid().axes;
+    const auto k = static_cast<std::size_t>(std::ranges::find(names, axis.name) - names.begin());
+    if (k == names.size() || axis.values.empty()) continue;
+    const AxisBox along = box_of_axis(part, k, names.size(), std::ssize(axis.values));
+    axis.values = {axis.values.begin() + along.first, axis.values.begin() + along.first + along.count};
+  }
+  encoder = Encoder(layout.encoded, coordinates.axes, layout.grid, files.paths().front());
+  std::vector<ArrayMask> masks = whole.cache->masks();
+  for (ArrayMask& mask : masks) mask.counts = cut(mask.counts, box);
+  if (!layout.known.empty())
+    known_mask = mask_of_channels(masks, layout.inputs, layout.rollout.points, inputs.count(), {});
+  make_cache(plan_slabs(layout, options, files.open(0).arrays), std::move(masks));
+}
+
+void ArrayStore::State::make_cache(std::vector<SlabPlan> plans, std::vector<ArrayMask> masks) {
   keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
   cache.emplace(files, std::move(plans), std::move(masks));
 }
@@ -91,6 +131,8 @@ std::string ArrayStore::State::location_of(const Channels& of, std::int64_t samp
 }
 
 const Survey& ArrayStore::State::survey(RankGroup& ranks) {
+  if (files.grid().part.is_split())
+    fail_run(errors::internal, "{}: the store of the whole samples has their statistics and identity", name);
   if (!surveyed) surveyed = kept_survey(options.statistics, statistics_key, {layout, windows, *cache}, ranks);
   return *surveyed;
 }

@@ -26,6 +26,9 @@ class ArrayStore::State {
  public:
   State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, GroundTruth truth,
         std::vector<std::string> grid_axes);
+  /// The boxes of the samples of `whole`, whose checks of files, windows and masks they share. The caller
+  /// holds its lock.
+  State(const State& whole, const GridPart& part);
 
   /// Calls use(file, array, number) of an array; the number is none if it is no part of samples.
   template <class Use>
@@ -87,8 +90,11 @@ class ArrayStore::State {
   std::int64_t block = 1;             // samples of a block
   std::string metadata;               // digest
   std::string statistics_key;         // digest, with sizes and times
+  std::int64_t bytes_of_whole = 0;    // of the store of which this one reads boxes, after release()
 
  private:
+  /// Makes the cache of levels for blocks of `block` samples.
+  void make_cache(std::vector<SlabPlan> plans, std::vector<ArrayMask> masks);
   /// Opens each file once: checks it against the first and counts its windows. Returns the masks.
   std::vector<ArrayMask> open_all();
 };

@@ -108,7 +108,7 @@ std::vector<LevelRun> StoredCoordinates::add(const FileTable& files, const OpenA
                                              const std::string& path, const ArrayOptions& options) {
   const bool are_compared = options.coordinates == FileCoordinates::same && !options.points_are_samples;
   if (are_compared || encodes_places(options)) {
-    const GridAxes own = grid_axes_of(file.file, file.arrays, files.grid());
+    const GridAxes own = grid_axes_of(file.file, file.arrays, files.grid().axes);
     require_same_axes(axes, axes_from, own, path);
     complete_axes(axes, own);
     const bool states_any =

@@ -5,8 +5,19 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/samples.hpp"
+#include "mylos/data/files/grid_box.hpp"
+#include "mylos/data/files/store_of_boxes.hpp"
 
 namespace mylos {
+namespace {
+
+/// Returns the extents of a grid without its channels.
+std::vector<std::int64_t> extents_of(std::vector<std::int64_t> grid) {
+  if (!grid.empty()) grid.pop_back();
+  return grid;
+}
+
+}  // namespace
 
 const GridAxes& SampleStore::axes() const {
   static const GridAxes none;
@@ -23,6 +34,18 @@ const char* name_of_truth(Task task) {
       break;
   }
   return "nothing";
+}
+
+std::shared_ptr<SampleStore> SampleStore::part(const GridPart& part,
+                                               const std::vector<std::int64_t>& grid) const {
+  const std::vector<std::int64_t>& known = grid.empty() ? this->grid() : grid;
+  static_cast<void>(box_of(part, extents_of(known), path()));
+  return boxes(part, known);
+}
+
+std::shared_ptr<SampleStore> SampleStore::boxes(const GridPart& part,
+                                                const std::vector<std::int64_t>& grid) const {
+  return std::make_shared<StoreOfBoxes>(*this, box_of(part, extents_of(grid), path()), grid);
 }
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "mylos/data/files/scaling/statistics.hpp"
 
 namespace mylos {
+
+struct GridPart;
 
 /// A range of samples of a store.
 struct Split {
@@ -124,11 +127,26 @@ class SampleStore {
 
   /// Returns the host memory in bytes that reading takes besides the caller's: digests, cached chunks.
   [[nodiscard]] virtual std::int64_t reading_bytes() const = 0;
+  /// Frees memory that reading takes for speed alone, and takes again when it is needed. Of the store of the
+  /// whole samples, a store of boxes counts the rest in reading_bytes().
+  virtual void release() const {}
   /// Returns the number of adjacent samples that are read together fastest, for shuffle = "blocks"; 0: as
   /// many as a piece of the file of usual size holds.
   [[nodiscard]] virtual std::int64_t block_samples() const { return 0; }
 
+  /// Returns the store of the same samples, of each of which it reads the box alone: the same order, channels
+  /// and names, fewer points. `grid`: of the samples, where the deck gives it; empty: grid(). This store must
+  /// outlive it, keep its order of columns, and has the statistics, identity and checks of the samples.
+  /// Throws Error (bad_value) that names mesh.space unless equal boxes divide the grid, on which the targets
+  /// lie too.
+  [[nodiscard]] std::shared_ptr<SampleStore> part(const GridPart& part,
+                                                  const std::vector<std::int64_t>& grid = {}) const;
+
  protected:
+  /// Returns what part() promises, for a grid that the boxes divide.
+  [[nodiscard]] virtual std::shared_ptr<SampleStore> boxes(const GridPart& part,
+                                                           const std::vector<std::int64_t>& grid) const;
+
   SampleStore() = default;
   SampleStore(const SampleStore&) = default;
   SampleStore& operator=(const SampleStore&) = default;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {

@@ -41,7 +41,7 @@ hdf5::File open_array_file(const std::string& path) {
 }  // namespace
 
 OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
-                             const ArrayOptions& options, const std::vector<std::string>& grid)
+                             const ArrayOptions& options, const ReadGrid& grid)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
   for (const std::string& name : names) arrays.emplace_back(file, name, options, grid);
@@ -65,13 +65,18 @@ ArrayOptions with_available_targets(const std::string& file, ArrayOptions option
 }
 
 FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> arrays,
-                     const ArrayOptions& options, std::vector<std::string> grid)
+                     const ArrayOptions& options, ReadGrid grid)
     : paths_(std::move(paths)),
       arrays_(std::move(arrays)),
       options_(options),
       grid_(std::move(grid)),
       stamps_(paths_.size()),
       open_(std::min(max_open, paths_.size())) {}
+
+FileTable::FileTable(const FileTable& whole, const GridPart& part)
+    : FileTable(whole.paths_, whole.arrays_, whole.options_, {whole.grid_.axes, part}) {
+  stamps_ = whole.stamps_;
+}
 
 const OpenArrayFile& FileTable::open(std::int64_t file) {
   ++clock_;

@@ -22,7 +22,7 @@ struct FileStamp {
 /// An open file with its arrays, in the order of FileTable::arrays().
 struct OpenArrayFile {
   OpenArrayFile(const std::string& path, const std::vector<std::string>& arrays, const ArrayOptions& options,
-                const std::vector<std::string>& grid);
+                const ReadGrid& grid);
 
   hdf5::File file;
   std::vector<OpenArray> arrays;
@@ -37,14 +37,16 @@ class FileTable {
  public:
   static constexpr std::size_t max_open = 8;
 
-  /// `arrays`: the paths that every file has. `grid`: its axes in the order of points. No file is opened.
+  /// `arrays`: the paths that every file has. No file is opened.
   FileTable(std::vector<std::string> paths, std::vector<std::string> arrays, const ArrayOptions& options,
-            std::vector<std::string> grid);
+            ReadGrid grid);
+  /// The same files, as far as they are known, of whose grid a part is read.
+  FileTable(const FileTable& whole, const GridPart& part);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(paths_.size()); }
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<std::string>& arrays() const { return arrays_; }
-  [[nodiscard]] const std::vector<std::string>& grid() const { return grid_; }
+  [[nodiscard]] const ReadGrid& grid() const { return grid_; }
   [[nodiscard]] const FileStamp& stamp(std::int64_t file) const {
     return stamps_[static_cast<std::size_t>(file)];
   }
@@ -67,7 +69,7 @@ class FileTable {
   std::vector<std::string> paths_;
   std::vector<std::string> arrays_;
   ArrayOptions options_;
-  std::vector<std::string> grid_;
+  ReadGrid grid_;
   std::vector<FileStamp> stamps_;  // bytes = 0: not opened yet
   std::vector<Entry> open_;
   std::uint64_t clock_ = 0;

@@ -95,6 +95,10 @@ LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans, std::vecto
         "has left; slice the grid, or write arrays in smaller chunks",
         files.paths().front(), format_bytes(needed), format_bytes(available));
   }
+  allocate();
+}
+
+void LevelCache::allocate() {
   std::int64_t buffer = 0;
   for (const SlabPlan& plan : plans_) {
     slots_.emplace_back(static_cast<std::size_t>(plan.slots));
@@ -104,8 +108,15 @@ LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans, std::vecto
   buffer_ = HostBytes("data stored levels", buffer);
 }
 
+void LevelCache::release() {
+  slots_.clear();
+  memory_.clear();
+  buffer_ = {};
+}
+
 const std::byte* LevelCache::level(std::size_t array, std::int64_t file, std::int64_t trajectory,
                                    std::int64_t level) {
+  if (memory_.empty()) allocate();
   const SlabPlan& plan = plans_[array];
   const std::int64_t slab = plan.slab_of(level);
   auto& slots = slots_[array];

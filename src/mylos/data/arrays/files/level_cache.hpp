@@ -3,7 +3,8 @@
 // Levels are read in slabs: runs of adjacent levels of one trajectory that cover complete chunks, so that a
 // chunk is decoded once for all its levels, and that are long enough for one call of HDF5. A slab is the unit
 // of the cache. Values are float, or double for arrays whose differences are taken and that float cannot hold
-// exactly; what a mask leaves out is 0. All memory is allocated by the constructor.
+// exactly; what a mask leaves out is 0. All memory is allocated by the constructor, or after release() by the
+// next read.
 #pragma once
 
 #include <cstddef>
@@ -60,6 +61,8 @@ class LevelCache {
   /// as OpenArray::read does, or if the file has changed. Not for concurrent calls.
   [[nodiscard]] const std::byte* level(std::size_t array, std::int64_t file, std::int64_t trajectory,
                                        std::int64_t level);
+  /// Frees the memory, which the next read allocates again.
+  void release();
   /// Returns the levels behind `level`, inclusive, that lie in the same slab.
   [[nodiscard]] std::int64_t levels_from(std::size_t array, std::int64_t level) const {
     const SlabPlan& plan = plans_[array];
@@ -74,6 +77,7 @@ class LevelCache {
     std::uint64_t used = 0;
     std::int64_t first = 0;  // level
   };
+  void allocate();
   void read(std::size_t array, Slot& slot, std::byte* memory);
 
   FileTable& files_;

@@ -30,14 +30,14 @@ bool are_finite(const Result* values, std::int64_t count) {
 }  // namespace
 
 OpenArray::OpenArray(const hdf5::File& file, const std::string& path, const ArrayOptions& options,
-                     const std::vector<std::string>& grid)
+                     const ReadGrid& grid)
     : where_(fmt::format("{}: array {}", file.path(), path)),
       array_(file, path),
       attributes_(array_.attributes()),
       axes_(sliced_axes(options, path, array_.facts().dims, grid, where_)),
       conversion_(conversion_of(array_.facts(), attributes_, options.fill, where_)),
       may_be_missing_(options.may_be_missing(path)) {
-  extents_.grid.resize(grid.size(), 1);
+  extents_.grid.resize(grid.axes.size(), 1);
   for (const SlicedAxis& axis : axes_) {
     switch (axis.role) {
       case AxisRole::trajectory:

@@ -36,10 +36,9 @@ struct ArrayMask {
 
 class OpenArray {
  public:
-  /// Opens the array at `path`. `grid`: its axes in the order of points. Throws Error (bad_input) with file
-  /// and array.
+  /// Opens the array at `path`. Throws Error (bad_input) with file and array.
   OpenArray(const hdf5::File& file, const std::string& path, const ArrayOptions& options,
-            const std::vector<std::string>& grid);
+            const ReadGrid& grid);
 
   [[nodiscard]] const hdf5::Array& array() const { return array_; }
   [[nodiscard]] const std::vector<SlicedAxis>& axes() const { return axes_; }

@@ -7,6 +7,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
+#include "mylos/data/files/grid_box.hpp"
 
 namespace mylos {
 namespace {
@@ -20,6 +21,13 @@ void cut(SlicedAxis& axis, const AxisSlice& slice) {
   const std::int64_t end = slice.end ? absolute(*slice.end) : axis.extent;
   axis.step = slice.step;
   axis.count = end > axis.start ? (end - axis.start - 1) / axis.step + 1 : 0;
+}
+
+/// Leaves the box of what the slice has left.
+void cut_to_box(SlicedAxis& axis, const ReadGrid& grid) {
+  const AxisBox box = box_of_axis(grid.part, axis.grid, grid.axes.size(), axis.count);
+  axis.start += box.first * axis.step;
+  axis.count = box.count;
 }
 
 std::string text_of(const AxisSlice& slice) {
@@ -39,8 +47,8 @@ std::vector<std::string> grid_axes_of(const ArrayOptions& options) {
 }
 
 std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::string& path,
-                                    const std::vector<std::int64_t>& dims,
-                                    const std::vector<std::string>& grid, const std::string& where) {
+                                    const std::vector<std::int64_t>& dims, const ReadGrid& grid,
+                                    const std::string& where) {
   const std::vector<std::string> names = options.axes_for(path);
   if (names.size() != dims.size()) {
     fail_input(errors::bad_dataset, "{} has {} dimensions [{}], data.arrays.axes has {} for it: \"{}\"",
@@ -57,11 +65,11 @@ std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::stri
     } else if (axis.name == channel_axis) {
       axis.role = AxisRole::channel;
     } else {
-      const auto at = std::find(grid.begin(), grid.end(), axis.name);
-      if (at == grid.end())
+      const auto at = std::find(grid.axes.begin(), grid.axes.end(), axis.name);
+      if (at == grid.axes.end())
         fail_input(errors::bad_dataset, "{} has the axis \"{}\", which {} has not", where, axis.name,
                    options.inputs.front());
-      axis.grid = static_cast<std::size_t>(at - grid.begin());
+      axis.grid = static_cast<std::size_t>(at - grid.axes.begin());
     }
     const auto slice = std::find_if(options.slice.begin(), options.slice.end(),
                                     [&](const AxisSlice& each) { return each.axis == axis.name; });
@@ -73,6 +81,7 @@ std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::stri
                      ? ""
                      : fmt::format(", of which the slice \"{}\" leaves none", text_of(*slice)));
     }
+    if (axis.role == AxisRole::grid && grid.part.is_split()) cut_to_box(axis, grid);
     axes.push_back(std::move(axis));
   }
   return axes;

@@ -10,6 +10,7 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/data/arrays/layout/layout_of_box.hpp"
 
 namespace mylos {
 namespace {
@@ -202,17 +203,6 @@ bool fits_grid(const OpenArray& array, const std::vector<std::int64_t>& grid) {
   for (std::size_t k = 0; k < grid.size(); ++k)
     if (!has[k]) own[k] = grid[k];
   return own == grid;
-}
-
-/// Returns SampleLayout::own_strides of an array on `own` of the grid, where axes that it lacks have the
-/// extent 1.
-std::vector<std::int64_t> own_strides_of(const std::vector<std::int64_t>& own,
-                                         const std::vector<std::int64_t>& grid) {
-  if (own == grid) return {};
-  std::vector<std::int64_t> strides(grid.size());
-  std::int64_t stride = 1;
-  for (std::size_t k = grid.size(); k-- > 0; stride *= own[k]) strides[k] = own[k] > 1 ? stride : 0;
-  return strides;
 }
 
 /// Refuses samples whose size cannot be counted.

@@ -54,7 +54,7 @@ ArrayOptions with_axes_of_mask(ArrayOptions options, const std::string& mask,
 
 /// Returns which numbers of a level the array `path` lets count.
 std::vector<std::uint8_t> read_mask(const hdf5::File& file, const std::string& path, const OpenArray& masked,
-                                    const ArrayOptions& options, const std::vector<std::string>& grid) {
+                                    const ArrayOptions& options, const ReadGrid& grid) {
   const std::vector<std::int64_t> dims = hdf5::Array(file, path).facts().dims;
   const OpenArray mask(file, path, with_axes_of_mask(options, path, dims, masked, file.path()), grid);
   const StoredExtents& own = mask.extents();
@@ -105,19 +105,20 @@ void require_points(const ArrayMask& mask, const OpenArray& array, const std::st
 }  // namespace
 
 ArrayMask mask_in(const hdf5::File& file, const OpenArray& array, const ArrayOptions& options,
-                  const std::vector<std::string>& grid) {
+                  const ReadGrid& grid) {
   const std::string source = options.mask_of(array.array().path());
   if (source.empty()) return {};
   require_memory(array, file.path());
   ArrayMask mask{.counts = {}, .is_of_missing = source == missing_values};
   mask.counts =
       mask.is_of_missing ? array.present_in_first_level() : read_mask(file, source, array, options, grid);
-  require_points(mask, array, file.path(), source);
+  // A box may lie outside of all that counts.
+  if (!grid.part.is_split()) require_points(mask, array, file.path(), source);
   return mask;
 }
 
 std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenArray>& arrays,
-                                const ArrayOptions& options, const std::vector<std::string>& grid) {
+                                const ArrayOptions& options, const ReadGrid& grid) {
   std::vector<ArrayMask> masks;
   std::map<std::string, const OpenArray*> masked_by;  // the first array of each mask
   for (const OpenArray& array : arrays) {
@@ -149,7 +150,7 @@ std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenAr
 
 void require_same_arrays_of_masks(const std::vector<ArrayMask>& masks, const std::string& first_file,
                                   const hdf5::File& file, const std::vector<OpenArray>& arrays,
-                                  const ArrayOptions& options, const std::vector<std::string>& grid) {
+                                  const ArrayOptions& options, const ReadGrid& grid) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (masks[i].empty() || masks[i].is_of_missing) continue;  // levels are compared when they are read
     const std::string mask = options.mask_of(arrays[i].array().path());

@@ -20,18 +20,17 @@ namespace mylos {
 /// Error (bad_input) with file and array if a mask cannot be read, has other axes or extents than its array,
 /// or leaves no point.
 [[nodiscard]] std::vector<ArrayMask> masks_in(const hdf5::File& file, const std::vector<OpenArray>& arrays,
-                                              const ArrayOptions& options,
-                                              const std::vector<std::string>& grid);
+                                              const ArrayOptions& options, const ReadGrid& grid);
 
 /// Returns the mask of one array; empty if it has none. Throws Error (bad_input) likewise.
 [[nodiscard]] ArrayMask mask_in(const hdf5::File& file, const OpenArray& array, const ArrayOptions& options,
-                                const std::vector<std::string>& grid);
+                                const ReadGrid& grid);
 
 /// Throws Error (data_mismatch) if the masks of another file, as far as they are arrays of it, differ from
 /// `masks`.
 void require_same_arrays_of_masks(const std::vector<ArrayMask>& masks, const std::string& first_file,
                                   const hdf5::File& file, const std::vector<OpenArray>& arrays,
-                                  const ArrayOptions& options, const std::vector<std::string>& grid);
+                                  const ArrayOptions& options, const ReadGrid& grid);
 
 /// Returns the mask of the channels of a sample at all points, of the layout of the sample's numbers: 1, or 0
 /// for those that stand for nothing; empty if all count.
