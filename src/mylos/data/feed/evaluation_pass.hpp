@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mylos/base/dtype.hpp"
+#include "mylos/base/grid_part.hpp"
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/feed/share.hpp"
 
@@ -16,6 +17,7 @@ struct EvaluationOptions {
   std::int64_t max_samples = 256;  // per batch
   int rank = 0;
   int ranks = 1;
+  GridPart part = {};  // of each sample; ranks that hold boxes of the same have the same `rank`
   /// The same batches for every number of ranks: only the last batch may have fewer samples.
   bool whole_batches = false;
   bool counts_outside = false;     // counts inputs outside the range of the training data
@@ -27,8 +29,8 @@ struct EvaluationOptions {
     if (only) {
       EvaluationOptions all = *this;
       all.only.reset();
-      const Share part = all.share(only->count);
-      return {only->first + part.first, part.count};
+      const Share own = all.share(only->count);
+      return {only->first + own.first, own.count};
     }
     if (!whole_batches) return share_of(total, rank, ranks);
     const Share batches = share_of((total + max_samples - 1) / max_samples, rank, ranks);
@@ -62,6 +64,8 @@ class EvaluationPass {
   virtual ~EvaluationPass() = default;
   /// Returns the part of the samples that this rank reads; it may be empty.
   [[nodiscard]] virtual Share share() const = 0;
+  /// Returns the boxes of a sample, of which the pass reads one.
+  [[nodiscard]] virtual std::int64_t boxes() const { return 1; }
   /// Returns the next batch, valid until the next call; nullptr after the last. Throws Error if the data are
   /// wrong.
   [[nodiscard]] virtual const Batch* next() = 0;

@@ -42,6 +42,7 @@ struct EvaluationReader::State {
   std::int64_t position = 0;  // samples of the share that have been read
   Batch batch;
   bool counts_outside;
+  std::int64_t boxes;
   OutsideRange outside_range;
 
   State(const SampleStore& samples, Split part, const Normalizer& normalise, const EvaluationOptions& options)
@@ -55,7 +56,8 @@ struct EvaluationReader::State {
         inputs(static_cast<std::size_t>(capacity * samples.shape().input_bytes())),
         truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
-                       samples.shape().input_type == DType::fp32) {}
+                       samples.shape().input_type == DType::fp32),
+        boxes(options.part.count()) {}
 };
 
 EvaluationReader::EvaluationReader(const SampleStore& store, Split split, const Normalizer& normalizer,
@@ -66,6 +68,10 @@ EvaluationReader::~EvaluationReader() = default;
 
 Share EvaluationReader::share() const {
   return state_->share;
+}
+
+std::int64_t EvaluationReader::boxes() const {
+  return state_->boxes;
 }
 
 const Batch* EvaluationReader::next() {

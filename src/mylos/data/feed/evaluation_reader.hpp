@@ -17,6 +17,7 @@ class EvaluationReader final : public EvaluationPass {
   ~EvaluationReader() override;
 
   [[nodiscard]] Share share() const override;
+  [[nodiscard]] std::int64_t boxes() const override;
   /// Throws under the conditions of Loader::next.
   [[nodiscard]] const Batch* next() override;
   void rewind() override;

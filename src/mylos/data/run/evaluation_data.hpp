@@ -19,7 +19,8 @@ class EvaluationData {
   [[nodiscard]] virtual bool has(DataPart part) const = 0;
   /// Returns the number of samples of a part that exists.
   [[nodiscard]] virtual std::int64_t samples(DataPart part) const = 0;
-  /// Returns a pass that this object must outlive.
+  /// Returns a pass that this object must outlive. `normalizer`: of complete samples. Throws Error
+  /// (bad_input) if the samples cannot be divided into boxes.
   [[nodiscard]] virtual std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                                   const EvaluationOptions& options) const = 0;
   /// Returns the host memory of such a pass in bytes.

@@ -14,9 +14,11 @@
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/files/concatenated_store.hpp"
+#include "mylos/data/files/scaling/normalizer_of_box.hpp"
 #include "mylos/data/files/scaling/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/open_boxes.hpp"
 #include "mylos/data/run/sample_order.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"
 #include "mylos/model/chain/grid_layers.hpp"
@@ -143,6 +145,7 @@ class SampleData final : public RunData {
   }
   std::vector<std::string> match(const SampleMeaning& trained) override {
     require_same_meaning(trained, train_);
+    boxes_.forget();
     return match_columns(trained, train_);
   }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
@@ -155,31 +158,38 @@ class SampleData final : public RunData {
 
   [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
                                                               const TrainingReader& reader) const override {
+    require_unmoved(reader.part);
     return std::make_unique<Loader>(
-        training_, training_split_, sampler_,
-        stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
+        boxes_.ready(training_, reader.part, grid_), training_split_, sampler_,
+        part_of(stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
+                training_grid(), reader.part),
         loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    return Loader::memory_bytes(training_.shape(), training_split_, sampler_, loading(reader)) +
-           training_.reading_bytes() + normalizer_bytes(training_.shape());
+    const SampleStore& read = boxes_.of(training_, reader.part, grid_);
+    return Loader::memory_bytes(read.shape(), training_split_, sampler_, loading(reader)) +
+           read.reading_bytes() + normalizer_bytes(read.shape());
   }
   [[nodiscard]] std::int64_t saved_by_blocks(const TrainingReader& reader) const override {
     SamplerOptions by_blocks = sampler_.options();
     if (by_blocks.shuffle != Shuffle::samples) return 0;
     by_blocks.shuffle = Shuffle::blocks;
+    const DatasetShape& shape = boxes_.of(training_, reader.part, grid_).shape();
     const auto bytes = [&](const Sampler& sampler) {
-      return Loader::memory_bytes(training_.shape(), training_split_, sampler, loading(reader));
+      return Loader::memory_bytes(shape, training_split_, sampler, loading(reader));
     };
     return bytes(sampler_) - bytes(Sampler(by_blocks));
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
-    return std::make_unique<EvaluationReader>(store_of(part), split_of(part), normalizer, options);
+    return std::make_unique<EvaluationReader>(boxes_.ready(store_of(part), options.part, grid_),
+                                              split_of(part), part_of(normalizer, grid_, options.part),
+                                              options);
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
-    const SampleStore& data = store_of(part);
-    const std::int64_t checking = &data == &training_ ? 0 : data.reading_bytes();  // a reader counts its own
+    const SampleStore& data = boxes_.of(store_of(part), options.part, grid_);
+    const bool is_counted = &store_of(part) == &training_;  // by a reader
+    const std::int64_t checking = is_counted ? 0 : data.reading_bytes();
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking +
            normalizer_bytes(data.shape());
   }
@@ -200,6 +210,15 @@ class SampleData final : public RunData {
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
     return {reader.type,           reader.micro_batch, reader.rank,    reader.ranks,
             reader.first_position, augment_,           training_grid()};
+  }
+  /// Refuses to move points from one box to another.
+  void require_unmoved(const GridPart& part) const {
+    if (!part.is_split() || !augment_.any()) return;
+    fail_input(
+        errors::keys_conflict,
+        "{}data.augment moves the points of a sample, which mesh.space divides into boxes that stay on "
+        "their ranks; remove one of them",
+        place_of(places_, {"data.augment", "mesh.space"}));
   }
   /// Returns the bytes of a reader's copy of the normalizer.
   [[nodiscard]] std::int64_t normalizer_bytes(const DatasetShape& shape) const {
@@ -290,6 +309,7 @@ class SampleData final : public RunData {
   const SampleStore& training_;  // in the order of the sampler
   Split training_split_;
   Sampler sampler_;
+  OpenBoxes boxes_;
 };
 
 }  // namespace

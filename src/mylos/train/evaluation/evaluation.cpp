@@ -34,8 +34,11 @@ PartMemory evaluation_memory(const Chain& chain, std::int64_t samples, std::span
 }
 
 EvaluationOptions evaluation_options(const NetworkPlan& network, int rank) {
-  return {network.chain.input_type(), network.step.micro_batch, rank, network.ranks,
-          network.step.reproducible};
+  return {.type = network.chain.input_type(),
+          .max_samples = network.step.micro_batch,
+          .rank = rank,
+          .ranks = network.ranks,
+          .whole_batches = network.step.reproducible};
 }
 
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
