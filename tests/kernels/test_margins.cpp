@@ -1,4 +1,5 @@
-// Margins against their definition: zeros outside, the same bits inside; each operation undoes the other.
+// Margins against their definition: zeros outside, the same bits inside; each operation undoes the other. A
+// grid that is inserted leaves the points around it.
 #include "mylos/kernels/grid/margins.hpp"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,13 @@ TEST_P(Margins, AreZerosAndCropsTakeThemAway) {
     expected_padded.push_back(column < 0 ? 0 : x[element]);
     if (column >= 0) expected_cropped[element] = full[static_cast<std::size_t>(i)];
   }
+  insert_grid(Execution{}, shape, in, large);
+  std::vector<float> expected_large = full;
+  for (std::int64_t i = 0; i < samples * outer; ++i) {
+    if (inner_column(shape, i % outer) >= 0)
+      expected_large[static_cast<std::size_t>(i)] = expected_padded[static_cast<std::size_t>(i)];
+  }
+  EXPECT_EQ(large.values(), expected_large);
   EXPECT_EQ(padded.values(), expected_padded);
   EXPECT_EQ(cropped.values(), expected_cropped);
 }

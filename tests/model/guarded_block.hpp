@@ -34,10 +34,16 @@ class GuardedBlock {
  public:
   GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant = 0,
                bool passes_gelu = false)
+      : GuardedBlock(block, rows, input_gradient, variant, nullptr, nullptr, passes_gelu) {}
+  /// By these engines, and for a part of samples with their other ranks.
+  GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant,
+               const Engines* engines, SampleRanks* ranks, bool passes_gelu = false)
       : block_(block),
         variant_(variant),
         gemm_(passes_gelu),
-        cost_(block.cost(gemm_, rows)),
+        engines_(engines != nullptr ? *engines : gemm_.operator Engines()),
+        ranks_(ranks),
+        cost_(block.cost(engines_, rows)),
         arena_("guarded block", 1 << 20) {
     Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(arena_.data(), arena_.bytes()), guard);
     const Signature& is = block.signature();
@@ -115,10 +121,11 @@ class GuardedBlock {
 
   StepContext context(bool training) {
     return {.exec = exec_,
-            .engines = gemm_,
+            .engines = engines_,
             .step = step_.data(),
             .first_sample = first_sample,
-            .training = training};
+            .training = training,
+            .sample_ranks = ranks_};
   }
   BlockMemory memory(std::byte* workspace) {
     return {.weights = weights_,
@@ -210,6 +217,8 @@ class GuardedBlock {
   std::size_t variant_;
   Execution exec_;
   ScribblingGemm gemm_;
+  Engines engines_;
+  SampleRanks* ranks_;
   DeviceValue<std::uint64_t> step_{step};
   BlockCost cost_;
   Arena arena_;

@@ -66,6 +66,21 @@ void crop(const Execution& exec, const MarginShape& shape, std::int64_t samples,
       });
 }
 
+template <class T>
+void insert(const Execution& exec, const MarginShape& shape, std::int64_t samples, const T* x, T* y) {
+  const Middle middle(shape);
+  const std::int64_t channels = shape.inner.channels;
+  for_each_point_tile(
+      exec, "insert", samples, shape.inner,
+      KOKKOS_LAMBDA(std::int64_t sample, const Triple& point, std::int64_t row, std::int64_t first,
+                    std::int64_t count) {
+        const std::int64_t to = sample * middle.outer.points() +
+                                middle.outer.index(point[0] + middle.before[0], point[1] + middle.before[1],
+                                                   point[2] + middle.before[2]);
+        map_tile(x + row * channels + first, count, y + to * channels + first, [](T value) { return value; });
+      });
+}
+
 void check_matrices(const GridShape& inside, const GridShape& outside, const ConstTensor& inner,
                     const ConstTensor& outer) {
   const std::int64_t columns = outside.columns();
@@ -107,6 +122,13 @@ void crop_grid(const Execution& exec, const MarginShape& shape, const ConstTenso
   check_matrices(shape.inner, outer_grid(shape), inner, outer);
   dispatch(inner.type(),
            [&]<class T>(TypeTag<T>) { crop(exec, shape, inner.rows(), outer.as<T>(), inner.as<T>()); });
+}
+
+void insert_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& inner,
+                 const Tensor& outer) {
+  check_matrices(shape.inner, outer_grid(shape), inner, outer);
+  dispatch(inner.type(),
+           [&]<class T>(TypeTag<T>) { insert(exec, shape, inner.rows(), inner.as<T>(), outer.as<T>()); });
 }
 
 void extend_grid(const Execution& exec, const GridEdges& edges, const ConstTensor& inner,

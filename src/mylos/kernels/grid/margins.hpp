@@ -1,6 +1,6 @@
 // Margins: adds points of zeros around a grid, and removes a grid's outer points. Each operation is the
-// other's backward pass. Extended grids have other values than zeros around them; folding is the backward
-// pass.
+// other's backward pass. A grid can also be written into its place in another. Extended grids have other
+// values than zeros around them; folding is the backward pass.
 #pragma once
 
 #include "mylos/base/execution_fwd.hpp"
@@ -29,6 +29,10 @@ void pad_grid(const Execution& exec, const MarginShape& shape, const ConstTensor
 /// Writes inner = the part of outer that lies on the inner grid.
 void crop_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& outer,
                const Tensor& inner);
+
+/// Writes inner into its place in outer, of which the other points stay as they are.
+void insert_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& inner,
+                 const Tensor& outer);
 
 /// Writes outer = inner with the points beyond its edges. inner: [samples, columns of the grid], outer:
 /// [samples, columns of the padded one], of one type; they must not overlap.

@@ -32,6 +32,15 @@ ConvolutionShape convolution_of(const kinds::Conv& conv, std::int64_t outputs, c
   return checked(shape, input, "convolve");
 }
 
+void require_split(const ConvolutionShape& shape, const GridPart& part, const LayerInput& input) {
+  try {
+    static_cast<void>(split(shape, part));
+  } catch (const Error& error) {
+    fail_input(errors::bad_layer, "model.layers: layer '{}' cannot convolve boxes of {}: {}", input.layer,
+               describe(input.grid), error.message());
+  }
+}
+
 }  // namespace
 
 kinds::Conv kinds::Conv::stated() const {
@@ -50,6 +59,8 @@ void kinds::Conv::append_to(GrowingChain& network, const LayerOptions& layer) co
   ConvolutionOptions options;
   options.shape = convolution_of(*this, layer.outputs, network.input());
   options.bias = bias;
+  options.part = network.model().part;
+  require_split(options.shape, options.part, network.input());
   network.set_product(options, layer, "conv");
   const GridShape output = output_grid(options.shape);
   network.append(std::make_unique<ConvolutionBlock>(std::move(options)), output);

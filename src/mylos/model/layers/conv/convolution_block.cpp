@@ -1,5 +1,6 @@
 #include "mylos/model/layers/conv/convolution_block.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mylos/base/device/region.hpp"
@@ -12,18 +13,33 @@ namespace mylos {
 
 namespace {
 constexpr std::size_t saves_pre_activation = 0;  // variant "all"
+
+/// Takes memory for a matrix with the points around its boxes; empty if there are none.
+Tensor take_extended(Pieces& pieces, const Halo& halo, DType type, std::int64_t rows) {
+  return halo.none() ? Tensor() : pieces.take_tensor(type, rows, halo.extended().columns());
 }
+
+/// Extends a matrix into that memory.
+ConstTensor extend_box(const StepContext& context, const Halo& halo, const ConstTensor& matrix,
+                       const Tensor& extended, std::byte* workspace) {
+  if (extended.empty()) return matrix;
+  halo.extend(context.exec, context.sample_ranks, matrix, extended, workspace);
+  return extended;
+}
+}  // namespace
 
 struct ConvolutionBlock::Forward {
   Forward(const ConvolutionBlock& block, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(
             take_copy(pieces, block.options_.input_type, block.options_.type, rows, block.signature_.inputs)),
-        products(pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows))) {}
+        extended(take_extended(pieces, block.split_.input, block.options_.type, rows)),
+        products(pieces.take_bytes(block.workspace_bytes(engines, rows))) {}
 
   Pieces pieces;
   Tensor input;
-  std::byte* products;
+  Tensor extended;
+  std::byte* products;  // and faces
 };
 
 struct ConvolutionBlock::Backward {
@@ -32,26 +48,34 @@ struct ConvolutionBlock::Backward {
       : pieces(workspace) {
     const ConvolutionOptions& options = block.options_;
     input = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
+    extended = take_extended(pieces, block.split_.input, options.type, rows);
     if (recomputes) pre_activation = pieces.take_tensor(options.type, rows, block.signature_.outputs);
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
-    products = pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows));
+    if (block.extends_gradient())
+      extended_gradient = take_extended(pieces, block.split_.output, options.type, rows);
+    products = pieces.take_bytes(block.workspace_bytes(engines, rows));
   }
 
   Pieces pieces;
   Tensor input;
-  Tensor pre_activation;  // recomputed
-  Tensor input_gradient;  // before the cast to the input's type
-  std::byte* products;
+  Tensor extended;
+  Tensor pre_activation;     // recomputed
+  Tensor input_gradient;     // before the cast to the input's type
+  Tensor extended_gradient;  // of the output
+  std::byte* products;       // and faces
 };
 
 ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
     : options_(std::move(options)),
-      convolution_(options_.shape, options_.type),
+      split_(split(options_.shape, options_.part)),
+      output_(output_grid(options_.shape)),
+      forward_(split_.forward, options_.type),
+      backward_(split_.backward, options_.type),
       signature_{.name = options_.name,
                  .kind = "conv",
                  .inputs = options_.shape.input.columns(),
-                 .outputs = convolution_.output().columns(),
+                 .outputs = output_.columns(),
                  .input_type = options_.input_type,
                  .output_type = options_.type,
                  .compute_type = options_.type},
@@ -91,6 +115,11 @@ bool ConvolutionBlock::needs_pre_activation() const {
   return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
 }
 
+std::size_t ConvolutionBlock::exchanged_bytes(std::int64_t rows) const {
+  const std::size_t of_gradient = extends_gradient() ? split_.output.exchanged_bytes(options_.type, rows) : 0;
+  return std::max(split_.input.exchanged_bytes(options_.type, rows), of_gradient);
+}
+
 BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes = output_bytes(signature_, rows);
@@ -98,7 +127,7 @@ BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) cons
   const double product = static_cast<double>(rows) * flops_of(options_.shape);
   cost.forward_flops = product;
   cost.backward_flops = options_.first ? product : 2 * product;
-  const SparedFlops spared = convolution_.spared_flops(engines);
+  const SparedFlops spared = spared_flops(engines);
   const auto samples = static_cast<double>(rows);
   cost.spared_forward_flops = samples * spared.forward;
   cost.spared_backward_flops =
@@ -112,10 +141,27 @@ BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) cons
   return cost;
 }
 
+std::size_t ConvolutionBlock::workspace_bytes(const Engines& engines, std::int64_t rows) const {
+  return std::max({forward_.workspace_bytes(engines, rows), backward_.workspace_bytes(engines, rows),
+                   split_.input.workspace_bytes(options_.type, rows),
+                   split_.output.workspace_bytes(options_.type, rows)});
+}
+
+/// Of the operations of the box: those of a convolution that reads more points by its definition do not
+/// count.
+SparedFlops ConvolutionBlock::spared_flops(const Engines& engines) const {
+  const auto of_box = [&](const Convolution& convolution, double spared) {
+    return std::max(0.0, spared - (flops_of(convolution.shape()) - flops_of(options_.shape)));
+  };
+  return {.forward = of_box(forward_, forward_.spared_flops(engines).forward),
+          .input_gradient = of_box(backward_, backward_.spared_flops(engines).input_gradient),
+          .weight_gradient = of_box(sums(), sums().spared_flops(engines).weight_gradient)};
+}
+
 void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights,
                                 const ConstTensor& x, const Tensor& z, std::byte* workspace) const {
-  convolution_.forward(context.exec, context.engines, x, weights["weight"],
-                       options_.bias ? weights["bias"] : Tensor(), z, workspace);
+  forward_.forward(context.exec, context.engines, x, weights["weight"],
+                   options_.bias ? weights["bias"] : Tensor(), z, workspace);
 }
 
 void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
@@ -125,9 +171,11 @@ void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& me
   const bool saves =
       needs_pre_activation() && memory.saved != nullptr && memory.variant == saves_pre_activation;
   const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
-  convolve(context, memory.weights, cast(context.exec, memory.input, own.input), z, own.products);
+  const ConstTensor input = extend_box(context, split_.input, cast(context.exec, memory.input, own.input),
+                                       own.extended, own.products);
+  convolve(context, memory.weights, input, z, own.products);
 
-  const std::int64_t points = convolution_.output().points();
+  const std::int64_t points = output_.points();
   const Dropout dropout = token_dropout(context, dropout_stream_, options_.dropout, points);
   if (options_.activation == Activation::none && !dropout.active()) return;
   activation_forward(context.exec, options_.activation, by_points(z, points),
@@ -142,27 +190,35 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const bool recomputes = needs_z && memory.variant != saves_pre_activation;
   const Backward own(*this, context.engines, rows, recomputes, memory.workspace);
 
-  const ConstTensor input = cast(context.exec, memory.input, own.input);
+  const ConstTensor box = cast(context.exec, memory.input, own.input);
+  const bool sums_input = gradients.wants_weights && !options_.shape.transposed;
+  const ConstTensor input =
+      recomputes || sums_input ? extend_box(context, split_.input, box, own.extended, own.products) : box;
   if (recomputes) convolve(context, memory.weights, input, own.pre_activation, own.products);
   const Tensor saved(memory.saved, options_.type, rows, signature_.outputs);
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
-  const std::int64_t points = convolution_.output().points();
+  const std::int64_t points = output_.points();
   activation_backward(
       context.exec, options_.activation, by_points(derivative_source, points), by_points(dz, points),
       by_points(dz, points), options_.bias && gradients.wants_weights ? gradients.weights["bias"] : Tensor(),
       gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, points));
 
+  const bool sums_gradient = gradients.wants_weights && options_.shape.transposed;
+  const Tensor around = own.extended_gradient.empty() ? dz : own.extended_gradient;
+  if (!gradients.input.empty() || sums_gradient)
+    static_cast<void>(extend_box(context, split_.output, dz, own.extended_gradient, own.products));
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? own.input_gradient : gradients.input;
-    convolution_.input_gradient(context.exec, context.engines, dz, memory.weights["weight"], dx,
-                                own.products);
+    backward_.input_gradient(context.exec, context.engines, around, memory.weights["weight"], dx,
+                             own.products);
     if (casts) convert(context.exec, dx, gradients.input);
   }
   if (!gradients.wants_weights) return;
-  convolution_.weight_gradient(context.exec, context.engines, input, dz, gradients.weights["weight"], {},
-                               gradients.accumulate, own.products);
+  sums().weight_gradient(context.exec, context.engines, sums_gradient ? box : input,
+                         sums_gradient ? around : dz, gradients.weights["weight"], {}, gradients.accumulate,
+                         own.products);
 }
 
 }  // namespace mylos

@@ -4,18 +4,23 @@
 // W [outputs, taps · channels / groups] (transposed: [channels, taps · outputs / groups]), b [outputs]. The
 // block saves the same tensors as Dense besides x and y: variant "all" saves the pre-activation if the
 // derivative does not follow from y; "input" recomputes it.
+//
+// Of a part of the samples' grids the block extends x, and in backward dz, by the points that other ranks
+// hold (split_convolution.hpp).
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sample_exchange.hpp"
+#include "mylos/model/layers/conv/split_convolution.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {
 
 struct ConvolutionOptions {
   std::string name;
-  ConvolutionShape shape;
+  ConvolutionShape shape;  // of a rank's box
   bool bias = true;
   Activation activation = Activation::none;
   double dropout = 0;
@@ -24,19 +29,21 @@ struct ConvolutionOptions {
   DType gradient_type = DType::fp32;
   bool first = false;  // no gradient of its input is needed
   std::uint64_t seed = 0;
+  GridPart part = {};
 };
 
-class ConvolutionBlock final : public Block {
+class ConvolutionBlock final : public Block, public SampleExchange {
  public:
-  /// Throws Error (bad_input) under the conditions of check(shape).
+  /// Throws Error (bad_input) under the conditions of split().
   explicit ConvolutionBlock(ConvolutionOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] bool sums_by_library(const Engines& engines) const override {
-    return convolution_.sums_by_library(engines);
+    return sums().sums_by_library(engines);
   }
-  [[nodiscard]] const Convolution* convolution() const override { return &convolution_; }
+  [[nodiscard]] const Convolution* convolution() const override { return &forward_; }
+  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;
@@ -48,11 +55,22 @@ class ConvolutionBlock final : public Block {
   struct Forward;
   struct Backward;
   [[nodiscard]] bool needs_pre_activation() const;
+  /// Returns whether backward reads the output's gradient of other ranks.
+  [[nodiscard]] bool extends_gradient() const {
+    return !split_.output.none() && (!options_.first || options_.shape.transposed);
+  }
+  /// Returns the convolution of the weight gradient.
+  [[nodiscard]] const Convolution& sums() const { return options_.shape.transposed ? backward_ : forward_; }
+  [[nodiscard]] std::size_t workspace_bytes(const Engines& engines, std::int64_t rows) const;
+  [[nodiscard]] SparedFlops spared_flops(const Engines& engines) const;
   void convolve(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                 const Tensor& z, std::byte* workspace) const;
 
   ConvolutionOptions options_;
-  Convolution convolution_;
+  SplitConvolution split_;
+  GridShape output_;
+  Convolution forward_;
+  Convolution backward_;  // of the input's gradient; the same without parts
   Signature signature_;
   RandomStream dropout_stream_;
 };

@@ -1,0 +1,59 @@
+// Halo: the points around a box of a sample's grid that other ranks hold, and which a layer reads besides its
+// own: a few on both sides of each divided axis.
+//
+// The neighbours along an axis exchange faces. Axes follow one after the other, and a face spans all points
+// of the others, with those that have arrived: so the corners come from diagonal neighbours without messages
+// of their own.
+#pragma once
+
+#include <array>
+
+#include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/grid_part.hpp"
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/grid/margins.hpp"
+#include "mylos/model/sample_ranks.hpp"
+
+namespace mylos {
+
+/// Returns whether an axis around poles is divided: the points beyond a pole are then on another rank.
+[[nodiscard]] inline bool divides_meridians(const PaddingKinds& kinds, const GridPart& part) {
+  const int around = kinds.axis_of(PaddingKind::periodic);
+  return kinds.axis_of(PaddingKind::pole) >= 0 && around >= 0 &&
+         part.is_split(static_cast<std::size_t>(around));
+}
+
+class Halo {
+ public:
+  /// `width`: the points on both sides of each axis; 0 of axes that are not divided. `periodic`: of each
+  /// axis; beyond the edges of others lie zeros. Throws Error (bad_input) if a box has fewer points than
+  /// that.
+  Halo(const GridShape& box, const Extents& width, const std::array<bool, 3>& periodic);
+
+  /// Returns whether there are such points.
+  [[nodiscard]] bool none() const { return width_ == Extents{0, 0, 0}; }
+  [[nodiscard]] const GridShape& box() const { return box_; }
+  /// Returns the box with these points.
+  [[nodiscard]] const GridShape& extended() const { return extended_; }
+  /// Returns the bytes of workspace that extend() needs, for `rows` samples and for fewer.
+  [[nodiscard]] std::size_t workspace_bytes(DType type, std::int64_t rows) const;
+  /// Returns the bytes that the largest exchange sends and receives.
+  [[nodiscard]] std::size_t exchanged_bytes(DType type, std::int64_t rows) const;
+
+  /// Writes extended = x with the points around it, of which the ranks of the sample send theirs. Without
+  /// ranks they are zeros. x: [samples, columns of the box], extended: [samples, columns of extended()], of
+  /// one type.
+  void extend(const Execution& exec, SampleRanks* ranks, const ConstTensor& x, const Tensor& extended,
+              std::byte* workspace) const;
+
+ private:
+  /// Returns the points [from, from + width) of an axis of the extended box.
+  [[nodiscard]] MarginShape slab(std::size_t axis, std::int64_t from) const;
+
+  GridShape box_;
+  GridShape extended_;
+  Extents width_;
+  std::array<bool, 3> periodic_;
+};
+
+}  // namespace mylos
