@@ -37,6 +37,21 @@ TEST_P(Coordinates, AreThePositionsOfAPeriodicGrid) {
   EXPECT_EQ(back.values(), x) << "the gradient of the channels alone";
 }
 
+TEST(CoordinatesOfABox, AreThoseOfTheWholeGrid) {
+  const GridShape box{{2, 3, 5}, 1};
+  const GridPart part{.boxes = {1, 7, 3}, .at = {0, 6, 1}};
+  const test::Matrix in(DType::fp32, 1, box.columns());
+  const test::Matrix out(DType::fp32, 1, with_coordinates(box, 3).columns());
+  append_coordinates(Execution{}, box, 3, in, out, part);
+  const std::vector<float> values = out.values();
+  for (std::int64_t point = 0; point < box.points(); ++point) {
+    const auto at = static_cast<std::size_t>(4 * point);
+    EXPECT_EQ(values[at + 1], static_cast<float>(point / 15) / 2.0f);
+    EXPECT_EQ(values[at + 2], static_cast<float>(18 + point / 5 % 3) / 21.0f);
+    EXPECT_EQ(values[at + 3], static_cast<float>(5 + point % 5) / 15.0f);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Grids, Coordinates,
                          testing::Combine(testing::Values(GridShape{{1, 1, 7}, 3}, GridShape{{1, 5, 6}, 1},
                                                           GridShape{{2, 3, 4}, 300}),

@@ -11,11 +11,16 @@ namespace mylos {
 namespace {
 
 template <class T>
-void write_positions(const Execution& exec, const GridShape& grid, std::size_t axes, std::int64_t samples,
-                     T* y) {
+void write_positions(const Execution& exec, const GridShape& grid, std::size_t axes, const GridPart& part,
+                     std::int64_t samples, T* y) {
   const std::int64_t channels = grid.channels;
   const auto count = static_cast<std::int64_t>(axes);
-  const Triple extent = triple(grid.extent);
+  Triple extent = triple(grid.extent);
+  Triple origin{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    origin.value[axis] = part.at[axis] * grid.extent[axis];
+    extent.value[axis] *= part.boxes[axis];
+  }
   const GridShape one_channel{.extent = grid.extent, .channels = 1};
   for_each_point_tile(
       exec, "coordinates", samples, one_channel,
@@ -23,7 +28,8 @@ void write_positions(const Execution& exec, const GridShape& grid, std::size_t a
         T* const to = y + row * (channels + count) + channels;
         for (std::int64_t i = 0; i < count; ++i) {
           const auto axis = static_cast<int>(3 - count + i);
-          to[i] = from_float<T>(static_cast<float>(point[axis]) / static_cast<float>(extent[axis]));
+          to[i] = from_float<T>(static_cast<float>(origin[axis] + point[axis]) /
+                                static_cast<float>(extent[axis]));
         }
       });
 }
@@ -46,11 +52,12 @@ GridShape with_coordinates(const GridShape& grid, std::size_t axes) {
 }
 
 void append_coordinates(const Execution& exec, const GridShape& grid, std::size_t axes, const ConstTensor& x,
-                        const Tensor& y) {
+                        const Tensor& y, const GridPart& part) {
   check_matrices(grid, axes, x, y);
   const std::int64_t points = grid.points();
   copy_columns(exec, {by_points(x, points)}, {by_points(y, points)}, grid.channels);
-  dispatch(y.type(), [&]<class T>(TypeTag<T>) { write_positions(exec, grid, axes, y.rows(), y.as<T>()); });
+  dispatch(y.type(),
+           [&]<class T>(TypeTag<T>) { write_positions(exec, grid, axes, part, y.rows(), y.as<T>()); });
 }
 
 void coordinates_backward(const Execution& exec, const GridShape& grid, std::size_t axes,

@@ -58,6 +58,37 @@ void average_blocks(const Execution& exec, const PointBlocks& blocks, const Grid
       });
 }
 
+/// Writes sums: [samples, channels].
+void add_point_blocks(const Execution& exec, const PointBlocks& blocks, std::int64_t channels,
+                      std::int64_t samples, const float* parts, double* sums) {
+  for_each_tile(
+      exec, "add_points", samples, channels,
+      KOKKOS_LAMBDA(std::int64_t sample, std::int64_t first, std::int64_t count) {
+        float sum[tile_width];
+        for_each_in_tile(count, [&](std::int64_t i) { sum[i] = 0.0f; });
+        for (std::int64_t block = 0; block < blocks.of_segment(); ++block) {
+          const float* const part = parts + (sample * blocks.of_segment() + block) * channels + first;
+          for_each_in_tile(count, [&](std::int64_t i) { sum[i] += part[i]; });
+        }
+        double* const to = sums + sample * channels + first;
+        for_each_in_tile(count, [&](std::int64_t i) { to[i] = static_cast<double>(sum[i]); });
+      });
+}
+
+template <class T>
+void divide_sums(const Execution& exec, std::int64_t points, std::int64_t channels, std::int64_t samples,
+                 const double* sums, T* y) {
+  const auto divisor = static_cast<float>(points);
+  for_each_tile(
+      exec, "average_boxes", samples, channels,
+      KOKKOS_LAMBDA(std::int64_t sample, std::int64_t first, std::int64_t count) {
+        const double* const sum = sums + sample * channels + first;
+        float value[tile_width];
+        for_each_in_tile(count, [&](std::int64_t i) { value[i] = static_cast<float>(sum[i]) / divisor; });
+        write_tile(value, count, y + sample * channels + first);
+      });
+}
+
 template <class T>
 void spread(const Execution& exec, const GridShape& grid, std::int64_t samples, const T* dy, T* dx) {
   const std::int64_t channels = grid.channels;
@@ -98,6 +129,19 @@ void global_average_backward(const Execution& exec, const GridShape& grid, const
                              const Tensor& dx) {
   check_matrices(grid, dx, dy);
   dispatch(dy.type(), [&]<class T>(TypeTag<T>) { spread(exec, grid, dy.rows(), dy.as<T>(), dx.as<T>()); });
+}
+
+void global_sums(const Execution& exec, const GridShape& box, const ConstTensor& x, double* sums,
+                 void* workspace) {
+  const PointBlocks blocks = PointBlocks::to_sum(x.rows(), box.points());
+  auto* const parts = static_cast<float*>(workspace);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) { sum_blocks(exec, blocks, box.channels, x.as<T>(), parts); });
+  add_point_blocks(exec, blocks, box.channels, x.rows(), parts, sums);
+}
+
+void average_of_sums(const Execution& exec, std::int64_t points, const double* sums, const Tensor& y) {
+  dispatch(y.type(),
+           [&]<class T>(TypeTag<T>) { divide_sums(exec, points, y.columns(), y.rows(), sums, y.as<T>()); });
 }
 
 }  // namespace mylos

@@ -62,4 +62,12 @@ void global_average_forward(const Execution& exec, const GridShape& grid, const 
 void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
                              const Tensor& dx);
 
+/// Of boxes of samples, which ranks hold: writes the sums over the points of a box, [samples, channels]
+/// doubles; and computes y from their sums over all boxes, of `points` points. The sums of one box give the
+/// bits of global_average_forward(). The gradient of a box is global_average_backward() if each rank has a
+/// loss of its own of y, as many as there are boxes.
+void global_sums(const Execution& exec, const GridShape& box, const ConstTensor& x, double* sums,
+                 void* workspace);
+void average_of_sums(const Execution& exec, std::int64_t points, const double* sums, const Tensor& y);
+
 }  // namespace mylos

@@ -51,6 +51,17 @@ void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, 
       });
 }
 
+template <class W>
+void sum_group_gradients(const Execution& exec, const point_norm::Shape& shape, const W* gamma,
+                         const float* blocks, double* sums) {
+  point_norm::add_group_gradients(
+      exec, shape, blocks, KOKKOS_LAMBDA(std::int64_t channel) { return to_float(gamma[channel]); },
+      KOKKOS_LAMBDA(std::int64_t index, double sum, double normalized) {
+        sums[2 * index] = sum;
+        sums[2 * index + 1] = normalized;
+      });
+}
+
 }  // namespace
 
 void check_group_norm(const GridShape& grid, std::int64_t groups) {
@@ -97,6 +108,71 @@ void group_norm_backward(const Execution& exec, const GridShape& grid, std::int6
     find_gradient_means(exec, shape, factors, pieces);
     point_norm::input_gradient(exec, shape, x.as<T>(), dy.as<T>(), factors, mean, rstd, pieces.mean_g,
                                pieces.mean_gn, dx.as<T>());
+  });
+}
+
+void group_norm_sum(const Execution& exec, const GridShape& box, std::int64_t groups, const ConstTensor& x,
+                    double* sums, void* workspace) {
+  const point_norm::Shape shape = shape_of(box, groups, x.rows());
+  float* const blocks = GroupNormPieces(shape, workspace).blocks;
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), blocks); });
+  point_norm::add_moments(
+      exec, shape, blocks, KOKKOS_LAMBDA(std::int64_t index, double sum, double squares) {
+        sums[2 * index] = sum;
+        sums[2 * index + 1] = squares;
+      });
+}
+
+void group_norm_apply(const Execution& exec, const GridShape& box, std::int64_t groups, std::int64_t values,
+                      const ConstTensor& x, const ConstTensor& gamma, const ConstTensor& beta,
+                      const double* sums, float epsilon, const Tensor& y, float* mean, float* rstd) {
+  const point_norm::Shape shape = shape_of(box, groups, x.rows());
+  const auto count = static_cast<double>(values);
+  for_each_element(
+      exec, "group_moments", shape.statistics(), KOKKOS_LAMBDA(std::int64_t index) {
+        const point_norm::Statistics of_group =
+            point_norm::statistics(sums[2 * index], sums[2 * index + 1], count, epsilon);
+        mean[index] = of_group.mean;
+        rstd[index] = of_group.rstd;
+      });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    point_norm::apply(exec, shape, x.as<T>(), gamma.as<W>(), beta.empty() ? nullptr : beta.as<W>(), mean,
+                      rstd, y.as<T>());
+  });
+}
+
+void group_norm_sum_gradients(const Execution& exec, const GridShape& box, std::int64_t groups,
+                              const ConstTensor& x, const ConstTensor& dy, const ConstTensor& gamma,
+                              const float* mean, const float* rstd, double* sums, const Tensor& dgamma,
+                              const Tensor& dbeta, bool accumulate, void* workspace) {
+  const point_norm::Shape shape = shape_of(box, groups, x.rows());
+  const GroupNormPieces pieces(shape, workspace);
+  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+    point_norm::block_gradients(exec, shape, x.as<T>(), dy.as<T>(), mean, rstd, pieces.blocks);
+  });
+  point_norm::add_gradients(exec, shape, pieces.blocks, dgamma, dbeta, accumulate);
+  dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
+    sum_group_gradients(exec, shape, gamma.as<W>(), pieces.blocks, sums);
+  });
+}
+
+void group_norm_input_gradient(const Execution& exec, const GridShape& box, std::int64_t groups,
+                               std::int64_t values, const ConstTensor& x, const ConstTensor& dy,
+                               const ConstTensor& gamma, const float* mean, const float* rstd,
+                               const double* sums, const Tensor& dx, void* workspace) {
+  const point_norm::Shape shape = shape_of(box, groups, x.rows());
+  const GroupNormPieces pieces(shape, workspace);
+  float* const mean_g = pieces.mean_g;
+  float* const mean_gn = pieces.mean_gn;
+  const double share = 1.0 / static_cast<double>(values);
+  for_each_element(
+      exec, "gradient_means", shape.statistics(), KOKKOS_LAMBDA(std::int64_t index) {
+        mean_g[index] = static_cast<float>(sums[2 * index] * share);
+        mean_gn[index] = static_cast<float>(sums[2 * index + 1] * share);
+      });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    point_norm::input_gradient(exec, shape, x.as<T>(), dy.as<T>(), gamma.as<W>(), mean, rstd, mean_g, mean_gn,
+                               dx.as<T>());
   });
 }
 

@@ -35,4 +35,30 @@ void group_norm_backward(const Execution& exec, const GridShape& grid, std::int6
                          const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
                          const Tensor& dbeta, bool accumulate, void* workspace);
 
+// Of boxes of samples, which ranks hold, each pass has three steps as in batch_norm.hpp: the sums of a box;
+// their sums over the boxes, which the caller computes; and the results from these. `sums`: two doubles for
+// each sample and group. `values`: those of a group in all boxes. The sums of one box give the bits of the
+// functions above.
+
+/// Writes the sums of x and of x^2.
+void group_norm_sum(const Execution& exec, const GridShape& box, std::int64_t groups, const ConstTensor& x,
+                    double* sums, void* workspace);
+
+/// Computes y, mean and rstd.
+void group_norm_apply(const Execution& exec, const GridShape& box, std::int64_t groups, std::int64_t values,
+                      const ConstTensor& x, const ConstTensor& gamma, const ConstTensor& beta,
+                      const double* sums, float epsilon, const Tensor& y, float* mean, float* rstd);
+
+/// Writes the sums of g and of g n, and this box's dgamma and dbeta, as group_norm_backward() does.
+void group_norm_sum_gradients(const Execution& exec, const GridShape& box, std::int64_t groups,
+                              const ConstTensor& x, const ConstTensor& dy, const ConstTensor& gamma,
+                              const float* mean, const float* rstd, double* sums, const Tensor& dgamma,
+                              const Tensor& dbeta, bool accumulate, void* workspace);
+
+/// Computes dx; it may be dy.
+void group_norm_input_gradient(const Execution& exec, const GridShape& box, std::int64_t groups,
+                               std::int64_t values, const ConstTensor& x, const ConstTensor& dy,
+                               const ConstTensor& gamma, const float* mean, const float* rstd,
+                               const double* sums, const Tensor& dx, void* workspace);
+
 }  // namespace mylos

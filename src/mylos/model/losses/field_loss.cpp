@@ -4,6 +4,30 @@
 #include "mylos/base/errors/combinations.hpp"
 
 namespace mylos {
+namespace {
+
+/// Returns the weights of a rank's box of the samples, whose points have a mean of 1 in all boxes together.
+/// `box`: the grid of its outputs.
+std::shared_ptr<const PointWeights> box_weights(const std::shared_ptr<const PointWeights>& whole,
+                                                const SampleShape& box, const GridPart& part) {
+  if (whole == nullptr || !part.is_split()) return whole;
+  auto result = std::make_shared<PointWeights>();
+  result->source = whole->source;
+  result->channels = whole->channels;
+  const Extents& extent = box.grid.extent;
+  result->extents.assign(extent.end() - static_cast<std::ptrdiff_t>(box.axes), extent.end());
+  for (std::int64_t depth = 0; depth < extent[0]; ++depth) {
+    for (std::int64_t height = 0; height < extent[1]; ++height) {
+      const std::int64_t plane = (part.at[0] * extent[0] + depth) * extent[1] * part.boxes[1];
+      const std::int64_t line = (plane + part.at[1] * extent[1] + height) * extent[2] * part.boxes[2];
+      const auto first = whole->values.begin() + (line + part.at[2] * extent[2]) * whole->channels;
+      result->values.insert(result->values.end(), first, first + extent[2] * whole->channels);
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
     : OutputLoss(traits_of(model.loss), input, outputs_per_target(model.loss)),
@@ -26,7 +50,7 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
                        .axes = input.shape.axes,
                        .per = model.loss_per,
                        .derivative = model.derivative,
-                       .weights = model.point_weights,
+                       .weights = box_weights(model.point_weights, input.shape, model.part),
                        .skips_missing = skips_missing_};
   field_->grid.channels /= outputs_per_target(model.loss);
   if (needs_grid) norm_.emplace(*field_, traits.has_derivatives);

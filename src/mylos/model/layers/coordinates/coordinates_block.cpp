@@ -30,7 +30,7 @@ BlockCost CoordinatesBlock::cost(const Engines&, std::int64_t rows) const {
 
 void CoordinatesBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("coordinates forward");
-  append_coordinates(context.exec, options_.grid, options_.axes, memory.input, memory.output);
+  append_coordinates(context.exec, options_.grid, options_.axes, memory.input, memory.output, options_.part);
 }
 
 void CoordinatesBlock::backward(const StepContext& context, const BlockMemory&,

@@ -12,6 +12,7 @@ struct CoordinatesOptions {
   GridShape grid;            // of the input
   std::size_t axes = 1;      // of the grid: its last ones
   DType type = DType::fp32;  // of input and output
+  GridPart part = {};        // the grid is a rank's box of a sample's
 };
 
 class CoordinatesBlock final : public Block {

@@ -14,7 +14,8 @@ void kinds::Coordinates::append_to(GrowingChain& network, const LayerOptions& /*
       CoordinatesOptions{.name = input.layer,
                          .grid = input.grid,
                          .axes = input.axes,
-                         .type = network.types().without_weights(input.layer, "coordinates")});
+                         .type = network.types().without_weights(input.layer, "coordinates"),
+                         .part = network.model().part});
   const GridShape output = block->output();
   network.append(std::move(block), output);
 }

@@ -61,12 +61,26 @@ Tensor BatchNormBlock::points_of(const Tensor& matrix) const {
   return by_points(matrix, options_.grid.points());
 }
 
+/// Adds up the sums of the ranks over whose samples, or boxes of samples, the statistics are.
+void BatchNormBlock::add_up(const StepContext& context, const Tensor& sums) const {
+  if (options_.over_ranks) {
+    if (context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
+  } else if (options_.over_boxes && context.sample_ranks != nullptr) {
+    context.sample_ranks->add_up(context.exec, sums);
+  }
+}
+
+std::size_t BatchNormBlock::exchanged_bytes(std::int64_t /*rows*/) const {
+  if (!options_.over_boxes || options_.over_ranks) return 0;
+  return 2 * sizeof(double) * static_cast<std::size_t>(batch_norm_sums(options_.grid.channels));
+}
+
 void BatchNormBlock::take_statistics(const StepContext& context, const ConstTensor& x,
                                      const ParameterTensors& buffers, std::byte* workspace) const {
   const Tensor& sums = buffers["sums"];
   auto* const values = sums.as<double>();
   batch_norm_sum(context.exec, options_.grid, x, values, buffers["step_sums"].as<double>(), workspace);
-  if (options_.over_ranks && context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
+  add_up(context, sums);
   batch_norm_statistics(context.exec, options_.grid.channels, values, options_.epsilon,
                         buffers["mean"].as<float>(), buffers["rstd"].as<float>());
 }
@@ -124,7 +138,7 @@ void BatchNormBlock::backward(const StepContext& context, const BlockMemory& mem
     batch_norm_sum_gradients(context.exec, options_.grid, x, dy, mean, rstd, sums.as<double>(),
                              gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
                              own.kernels);
-    if (options_.over_ranks && context.ranks != nullptr) context.ranks->add_up(context.exec, sums);
+    add_up(context, sums);
     if (gradients.input.empty()) return;
     batch_norm_input_gradient(context.exec, options_.grid, x, dy, memory.weights["weight"], mean, rstd,
                               sums.as<double>(), dx, own.kernels);

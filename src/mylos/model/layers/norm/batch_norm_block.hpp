@@ -4,12 +4,14 @@
 // gamma and beta are the parameters "weight" and "bias". Evaluation uses the running mean and variance. Each
 // applied step moves these by `momentum` towards the statistics of all its samples, over micro-batches and
 // ranks as over one batch (buffers.hpp). The block stores a micro-batch's mean and 1/deviation until its
-// backward pass, so that recomputation reads them and needs neither sums nor an exchange.
+// backward pass, so that recomputation reads them and needs neither sums nor an exchange. A micro-batch of
+// boxes of samples, which ranks hold, has the statistics of all boxes of its samples.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -19,6 +21,7 @@ struct BatchNormOptions {
   float momentum = 0.1f;
   float epsilon = 1e-5f;
   bool over_ranks = false;                   // statistics over the micro-batches of all ranks
+  bool over_boxes = false;                   // else over those of the ranks of a sample
   Activation activation = Activation::none;  // its derivative must follow from its output
   DType input_type = DType::fp32;            // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
@@ -27,7 +30,7 @@ struct BatchNormOptions {
 
 struct NormBackward;
 
-class BatchNormBlock final : public Block {
+class BatchNormBlock final : public Block, public SampleExchange {
  public:
   explicit BatchNormBlock(BatchNormOptions options);
 
@@ -35,10 +38,12 @@ class BatchNormBlock final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
   [[nodiscard]] std::int64_t min_rows(int ranks) const override {
-    const bool has_others = options_.grid.points() > 1 || (options_.over_ranks && ranks > 1);
+    const bool has_others =
+        options_.grid.points() > 1 || options_.over_boxes || (options_.over_ranks && ranks > 1);
     return has_others ? 1 : 2;
   }
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
+  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;
@@ -55,6 +60,7 @@ class BatchNormBlock final : public Block {
   [[nodiscard]] Tensor points_of(const Tensor& matrix) const;
   void running_input_gradient(const StepContext& context, const BlockMemory& memory, const Tensor& dy,
                               const Tensor& dx) const;
+  void add_up(const StepContext& context, const Tensor& sums) const;
   void take_statistics(const StepContext& context, const ConstTensor& x, const ParameterTensors& buffers,
                        std::byte* workspace) const;
 

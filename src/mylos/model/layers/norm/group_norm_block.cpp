@@ -7,37 +7,51 @@
 namespace mylos {
 namespace {
 
+/// Takes the sums of each sample and group, which the ranks of a sample exchange; empty if one rank has it.
+Tensor take_sums(Pieces& pieces, const GroupNormOptions& options, std::int64_t rows) {
+  return options.boxes == 1 ? Tensor() : pieces.take_tensor(DType::fp64, rows, 2 * options.groups);
+}
+
+void add_up_boxes(const StepContext& context, const Tensor& sums) {
+  if (context.sample_ranks != nullptr) context.sample_ranks->add_up(context.exec, sums);
+}
+
+}  // namespace
+
 /// The statistics of each sample and group.
-struct GroupStatistics {
-  GroupStatistics(const GroupNormOptions& options, std::int64_t rows, Pieces& pieces)
+struct GroupNormBlock::Statistics {
+  Statistics(const GroupNormOptions& options, std::int64_t rows, Pieces& pieces)
       : mean(pieces.take<float>(rows * options.groups)), rstd(pieces.take<float>(rows * options.groups)) {}
 
   float* mean;
   float* rstd;
 };
 
-struct GroupNormForward {
-  GroupNormForward(const Signature& signature, const GroupNormOptions& options, std::int64_t rows,
-                   std::byte* saved, std::byte* workspace)
+struct GroupNormBlock::Forward {
+  Forward(const GroupNormBlock& block, std::int64_t rows, std::byte* saved, std::byte* workspace)
       : pieces(workspace),
-        input(take_input(pieces, signature, rows)),
+        input(take_input(pieces, block.signature_, rows)),
         saved_pieces(saved),
-        statistics(options, rows, saved != nullptr ? saved_pieces : pieces),
-        sums(pieces.take_bytes(group_norm_workspace(options.grid, options.groups, rows))) {}
+        statistics(block.options_, rows, saved != nullptr ? saved_pieces : pieces),
+        kernels(pieces.take_bytes(group_norm_workspace(block.options_.grid, block.options_.groups, rows))),
+        sums(take_sums(pieces, block.options_, rows)) {}
 
   Pieces pieces;
   Tensor input;
   Pieces saved_pieces;
-  GroupStatistics statistics;
-  std::byte* sums;
+  Statistics statistics;
+  std::byte* kernels;
+  Tensor sums;
 };
 
-NormBackward group_norm_backward_pieces(const Signature& signature, const GroupNormOptions& options,
-                                        std::int64_t rows, std::byte* workspace) {
-  return {signature, rows, group_norm_workspace(options.grid, options.groups, rows), workspace};
-}
+struct GroupNormBlock::Backward : NormBackward {
+  Backward(const GroupNormBlock& block, std::int64_t rows, std::byte* workspace)
+      : NormBackward(block.signature_, rows,
+                     group_norm_workspace(block.options_.grid, block.options_.groups, rows), workspace),
+        sums(take_sums(pieces, block.options_, rows)) {}
 
-}  // namespace
+  Tensor sums;
+};
 
 GroupNormBlock::GroupNormBlock(GroupNormOptions options)
     : options_(std::move(options)),
@@ -51,36 +65,60 @@ std::vector<ParameterSpec> GroupNormBlock::parameters() const {
 
 BlockCost GroupNormBlock::cost(const Engines&, std::int64_t rows) const {
   Pieces saved_pieces(nullptr);
-  static_cast<void>(GroupStatistics(options_, rows, saved_pieces));
-  return norm_cost(
-      signature_, rows, GroupNormForward(signature_, options_, rows, nullptr, nullptr).pieces.bytes(),
-      saved_pieces.bytes(), group_norm_backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
+  static_cast<void>(Statistics(options_, rows, saved_pieces));
+  return norm_cost(signature_, rows, Forward(*this, rows, nullptr, nullptr).pieces.bytes(),
+                   saved_pieces.bytes(), Backward(*this, rows, nullptr).pieces.bytes());
+}
+
+std::size_t GroupNormBlock::exchanged_bytes(std::int64_t rows) const {
+  if (options_.boxes == 1) return 0;
+  return 2 * sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups);
 }
 
 void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
-  const GroupNormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
-  group_norm_forward(context.exec, options_.grid, options_.groups,
-                     cast(context.exec, memory.input, own.input), memory.weights["weight"],
-                     memory.weights["bias"], memory.output, own.statistics.mean, own.statistics.rstd,
-                     options_.epsilon, own.sums);
+  const Forward own(*this, memory.input.rows(), memory.saved, memory.workspace);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
+  const Tensor& gamma = memory.weights["weight"];
+  const Tensor& beta = memory.weights["bias"];
+  if (own.sums.empty()) {
+    return group_norm_forward(context.exec, options_.grid, options_.groups, x, gamma, beta, memory.output,
+                              own.statistics.mean, own.statistics.rstd, options_.epsilon, own.kernels);
+  }
+  auto* const sums = own.sums.as<double>();
+  group_norm_sum(context.exec, options_.grid, options_.groups, x, sums, own.kernels);
+  add_up_boxes(context, own.sums);
+  group_norm_apply(context.exec, options_.grid, options_.groups, values(), x, gamma, beta, sums,
+                   options_.epsilon, memory.output, own.statistics.mean, own.statistics.rstd);
 }
 
 void GroupNormBlock::backward(const StepContext& context, const BlockMemory& memory,
                               const BlockGradients& gradients) const {
   const Region region("norm backward");
   const std::int64_t rows = memory.input.rows();
-  const NormBackward own = group_norm_backward_pieces(signature_, options_, rows, memory.workspace);
+  const Backward own(*this, rows, memory.workspace);
   Pieces saved_pieces(memory.saved);
-  const GroupStatistics statistics(options_, rows, saved_pieces);
+  const Statistics statistics(options_, rows, saved_pieces);
   const bool casts = !own.input_gradient.empty();
   const Tensor dx = casts ? own.input_gradient : gradients.input;
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
+  const Tensor& dy = gradients.output;
   // For the chain's first block dx is not needed and may overwrite dy.
-  group_norm_backward(context.exec, options_.grid, options_.groups,
-                      cast(context.exec, memory.input, own.input), gradients.output, memory.weights["weight"],
-                      statistics.mean, statistics.rstd, dx.empty() ? gradients.output : dx,
-                      gradients.weights["weight"], gradients.weights["bias"], gradients.accumulate,
-                      own.kernels);
+  const Tensor written = dx.empty() ? dy : dx;
+  const Tensor& gamma = memory.weights["weight"];
+  if (own.sums.empty()) {
+    group_norm_backward(context.exec, options_.grid, options_.groups, x, dy, gamma, statistics.mean,
+                        statistics.rstd, written, gradients.weights["weight"], gradients.weights["bias"],
+                        gradients.accumulate, own.kernels);
+  } else {
+    auto* const sums = own.sums.as<double>();
+    group_norm_sum_gradients(context.exec, options_.grid, options_.groups, x, dy, gamma, statistics.mean,
+                             statistics.rstd, sums, gradients.weights["weight"], gradients.weights["bias"],
+                             gradients.accumulate, own.kernels);
+    add_up_boxes(context, own.sums);
+    group_norm_input_gradient(context.exec, options_.grid, options_.groups, values(), x, dy, gamma,
+                              statistics.mean, statistics.rstd, sums, written, own.kernels);
+  }
   if (casts && !gradients.input.empty()) convert(context.exec, dx, gradients.input);
 }
 

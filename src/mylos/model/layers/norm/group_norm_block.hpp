@@ -2,10 +2,12 @@
 // (kernels/norm/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
 //
 // Parameters: weight and bias [1, channels]. Saved: mean and 1/sigma of each sample and group, in float.
+// Those of a sample that ranks hold in boxes are of all of its boxes.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -13,19 +15,21 @@ struct GroupNormOptions {
   std::string name;
   GridShape grid;
   std::int64_t groups = 1;
+  std::int64_t boxes = 1;  // of a sample, of which the grid is one
   float epsilon = 1e-5f;
   DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
 };
 
-class GroupNormBlock final : public Block {
+class GroupNormBlock final : public Block, public SampleExchange {
  public:
   /// Throws Error (bad_input) if the groups do not divide the channels.
   explicit GroupNormBlock(GroupNormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
@@ -33,6 +37,14 @@ class GroupNormBlock final : public Block {
                 const BlockGradients& gradients) const override;
 
  private:
+  struct Statistics;
+  struct Forward;
+  struct Backward;
+  /// Returns the values of a group in all boxes.
+  [[nodiscard]] std::int64_t values() const {
+    return options_.boxes * options_.grid.points() * (options_.grid.channels / options_.groups);
+  }
+
   GroupNormOptions options_;
   Signature signature_;
 };

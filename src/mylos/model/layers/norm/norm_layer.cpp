@@ -23,22 +23,24 @@ void require_groups(const LayerInput& input, std::int64_t groups) {
 }
 
 std::unique_ptr<Block> batch_norm(const LayerOptions& layer, const std::string& name, const GridShape& grid,
-                                  const BlockTypes& types) {
+                                  const GridPart& part, const BlockTypes& types) {
   BatchNormOptions options;
   types.set(options, name, "batchnorm");
   options.grid = grid;
   options.momentum = static_cast<float>(layer.norm_momentum);
   options.over_ranks = layer.norm_over == NormOver::ranks;
+  options.over_boxes = part.is_split();
   if (is_fused_with_norm(layer)) options.activation = layer.activation;
   return std::make_unique<BatchNormBlock>(std::move(options));
 }
 
 std::unique_ptr<Block> group_norm(const LayerOptions& layer, const std::string& name, const LayerInput& input,
-                                  const BlockTypes& types) {
+                                  const GridPart& part, const BlockTypes& types) {
   GroupNormOptions options;
   types.set(options, name, "groupnorm");
   options.grid = input.grid;
   options.groups = layer.norm_groups;
+  if (input.axes > 0) options.boxes = part.count();
   require_groups(input, options.groups);
   return std::make_unique<GroupNormBlock>(std::move(options));
 }
@@ -53,9 +55,9 @@ std::unique_ptr<Block> norm_of_points(NormType norm, const std::string& name, co
 }
 
 std::unique_ptr<Block> norm_of(const LayerOptions& layer, const std::string& name, const LayerInput& input,
-                               const BlockTypes& types) {
-  if (layer.norm == NormType::batchnorm) return batch_norm(layer, name, input.grid, types);
-  if (layer.norm == NormType::groupnorm) return group_norm(layer, name, input, types);
+                               const GridPart& part, const BlockTypes& types) {
+  if (layer.norm == NormType::batchnorm) return batch_norm(layer, name, input.grid, part, types);
+  if (layer.norm == NormType::groupnorm) return group_norm(layer, name, input, part, types);
   return norm_of_points(layer.norm, name, input.grid, types);
 }
 
@@ -65,7 +67,7 @@ void append_norm(GrowingChain& network, const LayerOptions& layer) {
   const std::string name =
       std::holds_alternative<kinds::Norm>(layer.kind) ? network.name() : network.name() + ".norm";
   const LayerInput input = network.input();
-  network.append(norm_of(layer, name, input, network.types()), input.grid);
+  network.append(norm_of(layer, name, input, network.model().part, network.types()), input.grid);
 }
 
 void kinds::Norm::append_to(GrowingChain& network, const LayerOptions& layer) const {

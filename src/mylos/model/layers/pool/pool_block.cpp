@@ -1,7 +1,7 @@
 #include "mylos/model/layers/pool/pool_block.hpp"
 
-#include "mylos/base/alignment.hpp"
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/pieces.hpp"
 
 namespace mylos {
 namespace {
@@ -15,6 +15,18 @@ GridShape output_of(const PoolOptions& options) {
 std::string_view kind_of(PoolType pool) {
   return pool == PoolType::max ? "max_pool" : pool == PoolType::average ? "average_pool" : "global_pool";
 }
+
+/// The workspace of an average over the grid.
+struct AveragePieces {
+  AveragePieces(const PoolOptions& options, std::int64_t rows, std::byte* workspace) : pieces(workspace) {
+    kernels = pieces.take_bytes(global_average_workspace(options.shape.input, rows));
+    if (options.boxes > 1) sums = pieces.take_tensor(DType::fp64, rows, options.shape.input.channels);
+  }
+
+  Pieces pieces;
+  std::byte* kernels;
+  Tensor sums;  // of a box, then of all
+};
 
 }  // namespace
 
@@ -34,7 +46,7 @@ BlockCost PoolBlock::cost(const Engines&, std::int64_t rows) const {
   cost.output_bytes = output_bytes(signature_, rows);
   const auto samples = static_cast<double>(rows);
   if (options_.pool == PoolType::global_average) {
-    cost.forward_workspace = aligned_bytes(global_average_workspace(options_.shape.input, rows));
+    cost.forward_workspace = AveragePieces(options_, rows, nullptr).pieces.bytes();
     cost.forward_flops = samples * static_cast<double>(signature_.inputs);
     cost.backward_flops = cost.forward_flops;
     cost.variants.push_back({"all", 0, 0, 0});
@@ -60,9 +72,23 @@ void PoolBlock::forward(const StepContext& context, const BlockMemory& memory) c
       return average_pool_forward(context.exec, options_.shape, memory.input, memory.output,
                                   memory.workspace);
     case PoolType::global_average:
-      return global_average_forward(context.exec, options_.shape.input, memory.input, memory.output,
-                                    memory.workspace);
+      return average(context, memory);
   }
+}
+
+void PoolBlock::average(const StepContext& context, const BlockMemory& memory) const {
+  const GridShape& grid = options_.shape.input;
+  const AveragePieces own(options_, memory.input.rows(), memory.workspace);
+  if (options_.boxes == 1)
+    return global_average_forward(context.exec, grid, memory.input, memory.output, own.kernels);
+  global_sums(context.exec, grid, memory.input, own.sums.as<double>(), own.kernels);
+  if (context.sample_ranks != nullptr) context.sample_ranks->add_up(context.exec, own.sums);
+  average_of_sums(context.exec, options_.boxes * grid.points(), own.sums.as<double>(), memory.output);
+}
+
+std::size_t PoolBlock::exchanged_bytes(std::int64_t rows) const {
+  if (options_.boxes == 1) return 0;
+  return 2 * sizeof(double) * static_cast<std::size_t>(rows * options_.shape.input.channels);
 }
 
 void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,

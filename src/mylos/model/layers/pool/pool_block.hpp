@@ -1,10 +1,12 @@
 // PoolBlock: the maximum or average over windows of a sample's grid, or the average over the complete grid
 // (kernels/grid/pooling.hpp). The block has no weights. Backward of a maximum reads forward's input and
-// output; nothing else is saved.
+// output; nothing else is saved. The average over the grid of a sample that ranks hold in boxes is that of
+// all boxes: the same vector on each of them.
 #pragma once
 
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -15,15 +17,17 @@ struct PoolOptions {
   PoolType pool = PoolType::max;
   PoolShape shape;           // global_average: only the input is used
   DType type = DType::fp32;  // of input and output
+  std::int64_t boxes = 1;    // global_average: of a sample, of which the input is one
 };
 
-class PoolBlock final : public Block {
+class PoolBlock final : public Block, public SampleExchange {
  public:
   /// Throws Error (bad_input) under the conditions of check(shape).
   explicit PoolBlock(PoolOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
+  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;
@@ -32,6 +36,8 @@ class PoolBlock final : public Block {
                 const BlockGradients& gradients) const override;
 
  private:
+  void average(const StepContext& context, const BlockMemory& memory) const;
+
   PoolOptions options_;
   GridShape output_;
   Signature signature_;

@@ -1,6 +1,8 @@
 #include <utility>
 
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
+#include "mylos/model/block/halo.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/margins/margin_block.hpp"
@@ -19,11 +21,10 @@ Pool with_all_stated(Pool pool) {
 
 void append_pool(GrowingChain& network, std::string_view kind, PoolType pool, const PoolShape& shape,
                  std::size_t axes) {
-  auto block =
-      std::make_unique<PoolBlock>(PoolOptions{.name = network.name(),
-                                              .pool = pool,
-                                              .shape = shape,
-                                              .type = network.types().without_weights(network.name(), kind)});
+  PoolOptions options{.name = network.name(), .pool = pool, .shape = shape};
+  options.type = network.types().without_weights(network.name(), kind);
+  if (network.last().axes > 0) options.boxes = network.model().part.count();
+  auto block = std::make_unique<PoolBlock>(std::move(options));
   const GridShape output = block->output();
   network.append(std::move(block), output, axes);
 }
@@ -50,6 +51,27 @@ void append_edges(GrowingChain& network, const Edges& edges, std::string_view ki
   network.append(std::make_unique<MarginBlock>(std::move(pad)), shape.input);
 }
 
+/// Refuses windows of several boxes.
+void require_windows_of_boxes(const GrowingChain& network, const PoolShape& shape,
+                              const PaddingKinds& edges) {
+  const GridPart& part = network.model().part;
+  if (divides_meridians(edges, part))
+    network.refuse(errors::keys_conflict,
+                   "has 'edges' of poles, and mesh.space divides the axis around them; divide another axis");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t window = shape.window[axis];
+    const std::int64_t points = shape.input.extent[axis];
+    const bool is_inside = shape.stride[axis] == window && shape.padding[axis] == 0 && points % window == 0;
+    if (!part.is_split(axis) || is_inside) continue;
+    network.refuse(
+        errors::keys_conflict,
+        "pools windows of {} points of {} at a stride of {} and with {} of padding, and mesh.space "
+        "divides that axis into boxes of {} points there; give a 'stride' equal to 'kernel', no "
+        "'padding' and boxes of a multiple of that, or divide another axis",
+        window, axis_names[axis], shape.stride[axis], shape.padding[axis], points);
+  }
+}
+
 template <class Pool>
 void append_windows(GrowingChain& network, const Pool& pool, PoolType type) {
   const LayerInput input = network.input();
@@ -60,6 +82,7 @@ void append_windows(GrowingChain& network, const Pool& pool, PoolType type) {
   shape.stride = along_axes(stated.stride, 1, input, "stride");
   shape.padding = along_axes(stated.padding, 0, input, "padding");
   static_cast<void>(checked(shape, input, "pool"));
+  require_windows_of_boxes(network, shape, padding_kinds(pool.edges, input));
   append_edges(network, pool.edges, Pool::traits.name, shape);
   append_pool(network, Pool::traits.name, type, shape, input.axes);
 }
