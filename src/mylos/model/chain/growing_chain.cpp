@@ -4,6 +4,7 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/samples.hpp"
+#include "mylos/model/chain/parts.hpp"
 
 namespace mylos {
 namespace {
@@ -25,6 +26,7 @@ GrowingChain::GrowingChain(const ModelOptions& model, const PrecisionOptions& pr
   if (first_.grid.columns() != model.inputs)
     fail_input(errors::data_mismatch, "data.shape is {}, {} numbers, but a sample of the data has {}",
                describe(first_.grid), first_.grid.columns(), model.inputs);
+  first_.grid = box_of(first_.grid, first_.axes, model.part);
   last_ = first_;
   places_.insert({input_name, first_});
 }

@@ -1,5 +1,6 @@
 // GrowingChain: the chain of a network while its layers are added, one after the other. A kind of layer
-// (model/layers) finds its input here, and the outputs of earlier layers, and appends its blocks.
+// (model/layers) finds its input here, and the outputs of earlier layers, and appends its blocks. Of a part
+// of the samples (ModelOptions::part) all grids are a rank's boxes.
 #pragma once
 
 #include <fmt/format.h>

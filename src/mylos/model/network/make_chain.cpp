@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/model/chain/short_forms.hpp"
 #include "mylos/model/network/gpt.hpp"
 #include "mylos/model/network/mlp.hpp"
@@ -11,6 +12,7 @@ namespace mylos {
 
 Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                  bool accumulates, bool input_gradients) {
+  if (model.part.is_split()) require_parts(model);
   switch (model.type) {
     case ModelType::gpt:
       return make_gpt(model, precision, seed, accumulates);

@@ -3,6 +3,7 @@
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/model/layers/activation/activation_layer.hpp"
 #include "mylos/model/layers/nonnegative/nonnegative_output.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
@@ -17,6 +18,7 @@ namespace {
 /// Adds what a layer computes: its kind's operation, then norm, activation and dropout.
 void add_layer(GrowingChain& chain, const LayerOptions& layer, std::string name) {
   chain.begin_layer(std::move(name));
+  if (chain.model().part.is_split()) require_parts(layer, chain.input());
   std::visit([&](const auto& kind) { kind.append_to(chain, layer); }, layer.kind);
   if (!has_fused_activation(layer)) {
     if (layer.norm != NormType::none) append_norm(chain, layer);
@@ -63,7 +65,10 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   const SampleShape output{network.last().grid, network.last().axes};
   Chain chain = network.take();
   const std::int64_t outputs = chain.blocks.back()->signature().outputs;
-  require_outputs(network, model, outputs / outputs_per_target(model.loss));
+  // A vector is the same on all ranks of a sample.
+  const std::int64_t boxes = output.axes > 0 ? model.part.count() : 1;
+  require_outputs(network, model, boxes * outputs / outputs_per_target(model.loss));
+  if (boxes > 1) require_parts_of_loss(model);
   append_residual(chain, model, input, output);
   append_nonnegative(chain, model, output);
   chain.grids.resize(chain.blocks.size(), output.grid);
@@ -71,10 +76,9 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   return chain;
 }
 
-}  // namespace
-
-Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-                   bool accumulates, bool input_gradients) {
+/// Makes the chain of a sample, or of a box of it.
+Chain grown(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+            bool accumulates, bool input_gradients) {
   if (model.chain.empty())
     fail_input(errors::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   GrowingChain network(model, precision, seed, accumulates, input_gradients, type_of_input(model, precision));
@@ -90,6 +94,19 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
     }
   }
   return finished(network, model);
+}
+
+}  // namespace
+
+Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
+                   bool accumulates, bool input_gradients) {
+  if (!model.part.is_split()) return grown(model, precision, seed, accumulates, input_gradients);
+  ModelOptions whole = model;
+  whole.part = {};
+  const Chain of_sample = grown(whole, precision, seed, accumulates, input_gradients);
+  Chain chain = grown(model, precision, seed, accumulates, input_gradients);
+  require_tiles(chain, of_sample, model.part);
+  return chain;
 }
 
 }  // namespace mylos

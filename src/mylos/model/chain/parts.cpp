@@ -1,0 +1,155 @@
+#include "mylos/model/chain/parts.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/model/block/sample_exchange.hpp"
+
+namespace mylos {
+namespace {
+
+/// "1, 2 or 4"
+std::string either(const std::vector<std::int64_t>& numbers) {
+  const std::vector<std::int64_t> first(numbers.begin(), numbers.end() - 1);
+  return first.empty() ? fmt::format("{}", numbers.back())
+                       : fmt::format("{} or {}", fmt::join(first, ", "), numbers.back());
+}
+
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 1; i <= number; ++i) {
+    if (number % i == 0) result.push_back(i);
+  }
+  return result;
+}
+
+/// "conv, max_pool, ..."
+template <class Traits, std::size_t count, class Fits>
+std::string names_of(const std::array<Traits, count>& all, const Fits& fits) {
+  std::vector<std::string_view> names;
+  for (const Traits& traits : all) {
+    if (fits(traits)) names.push_back(traits.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// A vector is the same on all ranks of a sample.
+bool is_vector(const GridShape& grid) {
+  return grid.points() == 1;
+}
+
+}  // namespace
+
+GridShape box_of(const GridShape& grid, std::size_t axes, const GridPart& part) {
+  GridShape box = grid;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t boxes = part.boxes[axis];
+    if (boxes == 1) continue;
+    if (axis + axes < 3) {
+      fail_input(
+          errors::keys_conflict,
+          "mesh.space divides {} axes, and the grid of a sample, {}, has {}; give a number for each of "
+          "them, the first axis first",
+          3 - axis, describe(grid), axes);
+    }
+    if (grid.extent[axis] % boxes != 0) {
+      fail_input(errors::keys_conflict,
+                 "mesh.space divides the {} points of samples in {} into {} boxes; equal ones are {}",
+                 grid.extent[axis], axis_names[axis], boxes, either(divisors_of(grid.extent[axis])));
+    }
+    box.extent[axis] /= boxes;
+  }
+  return box;
+}
+
+void require_parts(const ModelOptions& model) {
+  if (model.type == ModelType::mlp || model.type == ModelType::gpt) {
+    fail_input(
+        errors::keys_conflict,
+        "mesh.space divides samples, and each layer of model.type = \"{}\" reads a sample as a whole; use "
+        "a network on grids (\"unet\", \"resnet\", \"cnn\" or \"chain\"), or leave mesh.space out",
+        name_of(model.type));
+  }
+  if (model.shape.size() < 2) {
+    fail_input(errors::keys_conflict,
+               "mesh.space divides the grids of samples, and a sample is a vector of {}; grids come from "
+               "data.shape or from files that state the shape of a sample",
+               model.inputs);
+  }
+  if (model.has_missing_targets) {
+    fail_input(
+        errors::keys_conflict,
+        "mesh.space divides samples, and targets may be missing (data.arrays.missing), which are not as "
+        "many in each box; leave one of them out");
+  }
+}
+
+void require_parts(const LayerOptions& layer, const LayerInput& input) {
+  const LayerTraits& traits = traits_of(layer.kind);
+  if (layer.dropout > 0) {
+    fail_input(errors::keys_conflict,
+               "mesh.space divides samples, and layer '{}' has 'dropout', which is drawn for whole samples; "
+               "leave one of them out",
+               input.layer);
+  }
+  const bool reads_vector = input.axes == 0 && !traits.needs_grid && !traits.reads_earlier;
+  if (!traits.takes_parts && !(reads_vector && traits.gives_vector)) {
+    fail_input(
+        errors::keys_conflict,
+        "mesh.space divides samples, and layer '{}' ({}) reads points of the whole grid, which other "
+        "ranks hold; leave mesh.space out, or use layers of the kinds {} (\"dense\" after a global_pool)",
+        input.layer, traits.name,
+        names_of(layer_traits, [](const LayerTraits& other) { return other.takes_parts; }));
+  }
+  if (layer.norm == NormType::batchnorm && (input.axes == 0 || traits.gives_vector)) {
+    fail_input(
+        errors::keys_conflict,
+        "mesh.space divides samples, and layer '{}' has norm = \"batchnorm\" of a vector, which counts "
+        "once for each box; use \"layernorm\" there",
+        input.layer);
+  }
+}
+
+void require_parts_of_loss(const ModelOptions& model) {
+  const LossTraits& traits = traits_of(model.loss);
+  if (traits.is_mean) return;
+  fail_input(
+      errors::keys_conflict,
+      "mesh.space divides samples, and model.loss = \"{}\" of a sample is not the mean of those of its "
+      "boxes; losses that are: {}",
+      traits.name, names_of(loss_traits, [](const LossTraits& other) { return other.is_mean; }));
+}
+
+void require_tiles(const Chain& box, const Chain& whole, const GridPart& part) {
+  for (std::size_t block = 0; block < box.grids.size(); ++block) {
+    const GridShape& of_box = box.grids[block];
+    const GridShape& all = whole.grids[block];
+    if (of_box == all && is_vector(all)) continue;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (of_box.extent[axis] * part.boxes[axis] == all.extent[axis]) continue;
+      fail_input(
+          errors::bad_layer,
+          "mesh.space divides samples, and layer '{}' makes {} points in {} of a whole sample, but {} of "
+          "each of its {} boxes; use layers that keep the points of an axis or divide them without a "
+          "rest, or divide another axis",
+          box.blocks[block]->signature().name, all.extent[axis], axis_names[axis], of_box.extent[axis],
+          part.boxes[axis]);
+    }
+  }
+}
+
+std::size_t max_exchanged_bytes(const Chain& chain, std::int64_t rows) {
+  std::size_t bytes = 0;
+  for (const auto& block : chain.blocks) {
+    const auto* const exchanging = dynamic_cast<const SampleExchange*>(block.get());
+    if (exchanging != nullptr) bytes = std::max(bytes, exchanging->exchanged_bytes(rows));
+  }
+  return bytes;
+}
+
+}  // namespace mylos

@@ -1,0 +1,113 @@
+// What no rank can compute in parts is refused, with the layer and what would be right; and what a chain of a
+// part is.
+#include "mylos/model/chain/parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/listed_layers.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/model/network/make_chain.hpp"
+#include "support/refusal.hpp"
+
+namespace mylos::parts_test {
+
+using test::conv;
+using test::model_on;
+
+ModelOptions divided(std::vector<LayerOptions> layers, const Extents& boxes = {1, 2, 1}) {
+  ModelOptions model = model_on({12, 16, 2}, 12 * 16 * 2, std::move(layers));
+  model.loss = losses::Mse{};
+  model.part.boxes = boxes;
+  return model;
+}
+
+Chain made(const ModelOptions& model) {
+  return make_chain(model, {}, 1, false);
+}
+
+void expect_refused(const ModelOptions& model, std::initializer_list<std::string_view> parts,
+                    ErrorId id = errors::keys_conflict) {
+  EXPECT_TRUE(test::refuses(id, parts, [&] { static_cast<void>(made(model)); }));
+}
+
+TEST(Parts, AChainOfABoxHasItsGridsAndTheParametersOfTheWhole) {
+  ModelOptions model = divided({conv("a", 4, {3}, {2}), conv("b", 2, {3})}, {1, 2, 2});
+  model.outputs = 6 * 8 * 2;
+  const Chain box = made(model);
+  model.part = {};
+  const Chain whole = made(model);
+  EXPECT_EQ(box.inputs() * 4, whole.inputs());
+  EXPECT_EQ(box.outputs() * 4, whole.outputs());
+  EXPECT_EQ(box.grids[0], (GridShape{{1, 3, 4}, 4}));
+  EXPECT_EQ(box.parameter_count(), whole.parameter_count());
+  for (std::size_t block = 0; block < 2; ++block) EXPECT_FALSE(box.blocks[block]->exchanges_in_passes());
+  // Faces of the second layer's input along the height: lines of 4 + 2 points of 4 channels in bfloat16.
+  EXPECT_EQ(max_exchanged_bytes(box, 3), std::size_t{4} * 3 * 6 * 4 * 2);
+  EXPECT_EQ(max_exchanged_bytes(whole, 3), 0u);
+}
+
+TEST(Parts, SamplesThatCannotBeDividedAreRefused) {
+  const std::vector<LayerOptions> layers{conv("a", 2, {3})};
+  expect_refused(divided(layers, {1, 5, 1}), {"mesh.space", "12 points", "height", "1, 2, 3, 4, 6 or 12"});
+  expect_refused(divided(layers, {2, 1, 1}), {"mesh.space", "3 axes", "has 2"});
+  ModelOptions vector = divided(layers);
+  vector.shape = {};
+  expect_refused(vector, {"mesh.space", "data.shape"});
+  for (const ModelType type : {ModelType::mlp, ModelType::gpt}) {
+    ModelOptions model = divided(layers);
+    model.type = type;
+    expect_refused(model, {"mesh.space", name_of(type)});
+  }
+  ModelOptions missing = divided(layers);
+  missing.has_missing_targets = true;
+  expect_refused(missing, {"mesh.space", "data.arrays.missing"});
+}
+
+TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
+  expect_refused(divided({conv("a", 2, {3}), {.kind = kinds::Dense{}, .name = "b"}}),
+                 {"mesh.space", "layer 'b' (dense)", "global_pool"});
+  expect_refused(divided({conv("a", 2, {3}), {.kind = kinds::Positions{}, .name = "b"}}),
+                 {"mesh.space", "layer 'b' (positions)", "conv"});
+  LayerOptions drops = conv("a", 2, {3});
+  drops.dropout = 0.5;
+  expect_refused(divided({drops}), {"mesh.space", "layer 'a'", "dropout"});
+  expect_refused(
+      divided({conv("a", 2, {3}),
+               {.kind = kinds::MaxPool{{.kernel = {3}, .stride = {1}, .padding = {1}}}, .name = "b"}}),
+      {"layer 'b'", "mesh.space", "height", "stride"});
+  expect_refused(divided({{.kind = kinds::AveragePool{}, .name = "a"},
+                          {.kind = kinds::Upsample{.between = Between::linear}, .name = "b"}}),
+                 {"layer 'b'", "mesh.space", "height", "nearest"});
+  // Along an axis that is whole they are right.
+  LayerOptions windows{.kind = kinds::MaxPool{{.kernel = {3, 1}, .stride = {1}, .padding = {1, 0}}}};
+  EXPECT_EQ(made(divided({conv("a", 2, {3}), windows}, {1, 1, 4})).grids.back().extent, (Extents{1, 12, 4}));
+}
+
+TEST(Parts, ConvolutionsWhoseBoxesDoNotMakeUpTheirGridAreRefused) {
+  const auto refused = [](const kinds::Conv& kind, std::initializer_list<std::string_view> parts,
+                          std::int64_t outputs, const Extents& boxes = {1, 2, 1}) {
+    ModelOptions model = divided({{.kind = kind, .name = "a", .outputs = 2}}, boxes);
+    model.outputs = outputs;
+    expect_refused(model, parts, errors::bad_layer);
+  };
+  refused({.kernel = {3}, .padding = {0}}, {"layer 'a'", "mesh.space", "height", "padding"}, 10 * 14 * 2);
+  refused({.kernel = {3}, .stride = {2}}, {"layer 'a'", "mesh.space", "height", "multiple"}, 6 * 8 * 2,
+          {1, 4, 1});
+  refused({.kernel = {1}, .stride = {4}}, {"layer 'a'", "mesh.space", "height"}, 3 * 4 * 2, {1, 2, 1});
+  refused({.kernel = {9}}, {"layer 'a'", "mesh.space", "3 points", "height"}, 12 * 16 * 2, {1, 4, 1});
+  refused({.kernel = {3}, .edges = Padding::reflect}, {"layer 'a'", "mesh.space", "height", "reflect"},
+          12 * 16 * 2);
+  Edges globe;
+  globe.by_axis = {Padding::pole, Padding::periodic};
+  refused({.kernel = {3}, .edges = globe}, {"layer 'a'", "mesh.space", "height", "poles"}, 12 * 16 * 2);
+  refused({.kernel = {3}, .edges = globe}, {"layer 'a'", "mesh.space", "width", "poles of height"},
+          12 * 16 * 2, {1, 1, 2});
+}
+
+TEST(Parts, LossesThatAreNoMeansAreRefused) {
+  ModelOptions model = divided({conv("a", 2, {3})});
+  model.loss = losses::RelativeL2{};
+  expect_refused(model, {"mesh.space", "relative_l2", "mse"});
+}
+
+}  // namespace mylos::parts_test
