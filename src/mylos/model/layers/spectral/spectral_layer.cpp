@@ -1,4 +1,5 @@
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
@@ -25,6 +26,9 @@ SpectralShape spectral_of(const PerAxis& modes, std::int64_t outputs, const Laye
 }  // namespace
 
 void kinds::Spectral::append_to(GrowingChain& network, const LayerOptions& layer) const {
+  if (network.model().part.is_split())
+    network.refuse(errors::keys_conflict,
+                   "transforms whole samples, and mesh.space divides them; leave mesh.space out");
   SpectralOptions options;
   network.types().set(options, network.name(), "spectral");
   options.shape = spectral_of(modes, layer.outputs, network.input());
