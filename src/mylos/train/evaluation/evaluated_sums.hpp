@@ -33,9 +33,9 @@ inline void move_into(const Execution& exec, LossSums* batch, EvaluatedSums* sum
 }
 
 /// All ranks. Sets count, loss and accuracy of `result` from the sums of all ranks. `rows`: those of this
-/// rank.
+/// rank. `boxes`: of a sample, if a row is one of them: a mean over equal boxes is that over samples.
 inline void set_loss_and_accuracy(RankGroup& ranks, const EvaluatedSums& sums, std::int64_t rows,
-                                  Evaluation& result) {
+                                  Evaluation& result, std::int64_t boxes = 1) {
   struct Part {
     EvaluatedSums sums;
     std::int64_t rows = 0;
@@ -52,6 +52,7 @@ inline void set_loss_and_accuracy(RankGroup& ranks, const EvaluatedSums& sums, s
   }
   result.loss = (total.loss.value() + total.not_finite) / static_cast<double>(result.count);
   result.accuracy = static_cast<double>(total.correct) / static_cast<double>(result.count);
+  result.count /= boxes;
 }
 
 }  // namespace mylos

@@ -89,7 +89,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   });
 
   Evaluation result = (*std::move(measures)).add_up(ranks);
-  set_loss_and_accuracy(ranks, own, rows, result);
+  set_loss_and_accuracy(ranks, own, rows, result, pass.boxes());
   return result;
 }
 

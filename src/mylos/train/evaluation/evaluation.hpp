@@ -23,7 +23,7 @@ enum class EvaluationKind { classes, targets, tokens };
 
 struct Evaluation {
   EvaluationKind kind = EvaluationKind::classes;
-  std::int64_t count = 0;         // samples, or predicted tokens
+  std::int64_t count = 0;         // samples, each of all its boxes, or predicted tokens
   double loss = 0;                // mean over them
   double accuracy = 0;            // of classes and tokens
   MeasuredNumbers measured = {};  // those that were asked for
@@ -33,14 +33,15 @@ struct Evaluation {
   [[nodiscard]] double perplexity() const;  // e^loss
 };
 
-/// Returns how a rank of a run passes over the data that are evaluated.
+/// Returns how a rank of a run passes over the data that are evaluated: its box of the samples of its share.
 [[nodiscard]] EvaluationOptions evaluation_options(const NetworkPlan& network, int rank);
 
 /// Receives every batch after the network has run on it.
 using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
 
 /// All ranks call it, each with a pass over its part. Returns on every rank the result over all parts. Throws
-/// Error (bad_input) for measures that such a network does not have. `targets`: how training scaled them.
+/// Error (bad_input) for measures that such a network does not have. `targets`: how training scaled those
+/// that the pass reads.
 [[nodiscard]] Evaluation evaluate(const Quiesced& quiet, const InferenceContext& context,
                                   Communicator& communicator, EvaluationPass& pass,
                                   std::span<const Measure> measures = {}, const ObserveBatch& observe = {},

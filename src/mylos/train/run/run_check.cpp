@@ -18,6 +18,7 @@
 #include "mylos/optim/update/step_state.hpp"
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
+#include "mylos/train/evaluation/measures/measures_of_parts.hpp"
 #include "mylos/train/evaluation/metric.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_health.hpp"
@@ -105,6 +106,7 @@ void require_consistent(const NetworkPlan& network, const RunData& data, const P
   require_groups_match(chain, options.optimizer, places);
   require_initial_rules_apply(chain, options.model, places);
   require_ignored_layers(options.health, chain);
+  require_measures_of_parts(options, chain, places);
   static_cast<void>(watched_metric(options, data));
   require_measurable(options.run.metrics, chain.outputs(), place_of(places, {"run.metrics"}));
   require_field_measures(options.run.metrics, chain, place_of(places, {"run.metrics"}));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/data/files/scaling/normalizer_of_box.hpp"
 #include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
@@ -24,9 +25,10 @@ void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, con
   normalizer_ = &normalizer;
   classes_ = classes;
   every_ = deck.run.evaluate_every;
+  if (options.part.is_split()) targets_of_box_ = part_of(normalizer, deck.model.shape, options.part).targets;
   for (const DataPart part : evaluated_parts(&data)) {
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
-    if (!SamplePictures::supports(chain)) continue;
+    if (!SamplePictures::supports(chain) || options.part.is_split()) continue;  // pictures are of samples
     const auto arrays = data.arrays(part);
     parts_.back().chosen =
         std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part), normalizer,
@@ -61,8 +63,8 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
       };
     }
     Communicator& communicator = *run.assembly.communicator;
-    Evaluation found =
-        mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, normalizer_->targets);
+    const ColumnScaling& targets = part.pass->boxes() > 1 ? targets_of_box_ : normalizer_->targets;
+    Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
     EvaluationRow& row = rows.emplace_back();

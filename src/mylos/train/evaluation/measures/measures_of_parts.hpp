@@ -1,0 +1,22 @@
+// What evaluations measure of samples that mesh.space divides into boxes.
+//
+// A rank evaluates its box of each of its samples, and the sums of all ranks are added up. The loss and CRPS
+// are means over numbers, so that those over equal boxes are those over samples. Measures of whole samples,
+// or of single numbers of them, are refused.
+#pragma once
+
+#include "mylos/base/places.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/model/chain/chain.hpp"
+
+namespace mylos {
+
+/// Returns whether a deck divides samples.
+[[nodiscard]] bool divides_samples(const Options& options);
+
+/// Throws Error (bad_input) if a deck that divides samples asks for a measure that boxes do not have, naming
+/// the key, or if the outputs of `chain`, that of a rank, do not lie on the points of its inputs. `places`:
+/// locations of the deck's keys.
+void require_measures_of_parts(const Options& options, const Chain& chain, const Places& places);
+
+}  // namespace mylos
