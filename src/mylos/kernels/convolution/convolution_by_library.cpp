@@ -25,7 +25,10 @@ bool has_nonzero_padding(const ConvolutionMap& map) {
 /// channels, 39 against 51 with 16).
 bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool by_winograd) {
   constexpr std::int64_t many_channels = 32;
-  if (!memory_is_host) return !has_nonzero_padding(map) && !map.is_gemm() && !map.is_depthwise();
+  if (!memory_is_host) {
+    const bool is_even = map.far_padding() == map.padding;  // few kernels of cuDNN have two paddings
+    return is_even && !has_nonzero_padding(map) && !map.is_gemm() && !map.is_depthwise();
+  }
   if (pass != ConvolutionPass::weights) return !map.is_gemm();
   if (has_nonzero_padding(map) && map.group_from() >= many_channels && !by_winograd) return false;
   return !map.is_depthwise();

@@ -1,5 +1,7 @@
 #include "mylos/kernels/convolution/convolution_map.hpp"
 
+#include <algorithm>
+
 namespace mylos {
 
 ConvolutionMap::ConvolutionMap(const ConvolutionShape& shape)
@@ -11,6 +13,15 @@ ConvolutionMap::ConvolutionMap(const ConvolutionShape& shape)
       padding_kind(shape.padding_kind),
       dilation(shape.dilation),
       groups(shape.groups) {}
+
+Extents ConvolutionMap::far_padding() const {
+  Extents result = padding;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t seen = (to.extent[axis] - 1) * stride[axis] + dilation[axis] * (kernel[axis] - 1) + 1;
+    result[axis] = std::max(padding[axis], seen - from.extent[axis] - padding[axis]);
+  }
+  return result;
+}
 
 bool ConvolutionMap::is_gemm() const {
   const Extents one = {1, 1, 1};

@@ -25,6 +25,10 @@ struct ConvolutionMap {
   [[nodiscard]] std::int64_t group_to() const { return to.channels / groups; }
   [[nodiscard]] std::int64_t weight_count() const { return to.channels * taps() * group_from(); }
 
+  /// Returns the padding at the far ends: `padding`, or what the last points of `to` see beyond an end if
+  /// they see more.
+  [[nodiscard]] Extents far_padding() const;
+
   /// Returns true if gathering would copy the input unchanged.
   [[nodiscard]] bool is_gemm() const;
 

@@ -15,7 +15,7 @@ std::int64_t reach(const ConvolutionShape& shape, std::size_t axis) {
 
 std::int64_t output_extent(const ConvolutionShape& shape, std::size_t axis) {
   const std::int64_t points = shape.input.extent[axis];
-  const std::int64_t padding = 2 * shape.padding[axis];
+  const std::int64_t padding = 2 * shape.padding[axis] + shape.far_padding[axis];
   if (shape.transposed) {
     return (points - 1) * shape.stride[axis] - padding + reach(shape, axis) + 1 + shape.output_padding[axis];
   }
@@ -36,6 +36,11 @@ void check_sizes(const ConvolutionShape& shape) {
     check_size("dilation", axis, shape.dilation[axis], 1);
     check_size("padding", axis, shape.padding[axis], 0);
     check_size("output padding", axis, shape.output_padding[axis], 0);
+    check_size("far padding", axis, shape.far_padding[axis], 0);
+    if (shape.far_padding[axis] > 0 && shape.padding_kind[axis] != PaddingKind::zero) {
+      fail_input(errors::bad_layer, "a convolution's far padding in {} is of zeros, and its edges are not",
+                 axis_names[axis]);
+    }
     const bool wider_than_stride = shape.output_padding[axis] >= shape.stride[axis];
     if (shape.output_padding[axis] > 0 && (!shape.transposed || wider_than_stride)) {
       fail_input(

@@ -5,12 +5,12 @@
 //
 // in each of the three axes (Dumoulin and Visin 2016, arXiv 1603.07285). An axis of n points becomes
 //
-//   floor((n + 2 padding - dilation (kernel - 1) - 1) / stride) + 1.
+//   floor((n + 2 padding + far_padding - dilation (kernel - 1) - 1) / stride) + 1.
 //
 // A transposed convolution is the adjoint of the convolution with the same kernel, stride, padding, dilation
 // and groups that maps its output grid to its input grid. An axis of n points becomes
 //
-//   (n - 1) stride - 2 padding + dilation (kernel - 1) + 1 + output_padding.
+//   (n - 1) stride - 2 padding - far_padding + dilation (kernel - 1) + 1 + output_padding.
 #pragma once
 
 #include "mylos/kernels/grid/padding_kinds.hpp"
@@ -28,6 +28,7 @@ struct ConvolutionShape {
   std::int64_t groups = 1;  ///< of the channels; each output group sees only its input group
   bool transposed = false;
   Extents output_padding = {0, 0, 0};  ///< of a transposed one: extra points at the far end, < stride
+  Extents far_padding = {0, 0, 0};     ///< more zeros at the far end; only of axes that are padded with zeros
 
   /// Returns the taps of the kernel.
   [[nodiscard]] std::int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }

@@ -11,75 +11,85 @@ namespace {
 
 /// The faces of all samples: one row towards smaller indices, one towards larger ones.
 struct Faces {
-  Faces(const GridShape& slab, DType type, std::int64_t rows, std::byte* workspace) : pieces(workspace) {
-    sent = pieces.take_tensor(type, 2, rows * slab.columns());
-    received = pieces.take_tensor(type, 2, rows * slab.columns());
+  Faces(std::int64_t numbers, DType type, std::int64_t rows, std::byte* workspace) : pieces(workspace) {
+    sent = pieces.take_tensor(type, 2, rows * numbers);
+    received = pieces.take_tensor(type, 2, rows * numbers);
   }
 
   Pieces pieces;
   Tensor sent, received;
 };
 
-/// Returns one of the two faces as the samples' matrix.
-Tensor samples_of(const Tensor& faces, std::int64_t side, std::int64_t rows) {
-  const Tensor face = faces.row_range(side, 1);
-  return {face.data(), face.type(), rows, face.columns() / rows};
+/// Returns the samples' points of a slab, which begin one of the two faces.
+Tensor samples_of(const Tensor& faces, std::int64_t side, const MarginShape& slab, std::int64_t rows) {
+  return {faces.row_range(side, 1).data(), faces.type(), rows, slab.inner.columns()};
 }
 
 }  // namespace
 
-Halo::Halo(const GridShape& box, const Extents& width, const std::array<bool, 3>& periodic)
-    : box_(box), extended_(box), width_(width), periodic_(periodic) {
+Halo::Halo(const GridShape& box, const HaloWidths& widths, const std::array<bool, 3>& periodic)
+    : box_(box), extended_(box), widths_(widths), periodic_(periodic) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    extended_.extent[axis] += 2 * width[axis];
-    if (width[axis] <= box.extent[axis]) continue;
+    extended_.extent[axis] += widths.before[axis] + widths.after[axis];
+    const std::int64_t width = std::max(widths.before[axis], widths.after[axis]);
+    if (width <= box.extent[axis]) continue;
     fail_input(
         errors::bad_layer,
         "a box has {} points in {}, and its neighbour reads {} of them: give fewer boxes in mesh.space",
-        box.extent[axis], axis_names[axis], width[axis]);
+        box.extent[axis], axis_names[axis], width);
   }
   check_grid(extended_, "a box with the points around it");
 }
 
-MarginShape Halo::slab(std::size_t axis, std::int64_t from) const {
+MarginShape Halo::slab(std::size_t axis, std::int64_t from, std::int64_t count) const {
   MarginShape shape{.inner = extended_, .outer = extended_.extent};
-  shape.inner.extent[axis] = width_[axis];
+  shape.inner.extent[axis] = count;
   shape.before[axis] = from;
   return shape;
 }
 
+std::int64_t Halo::face_numbers(std::size_t axis) const {
+  return slab(axis, 0, std::max(widths_.before[axis], widths_.after[axis])).inner.columns();
+}
+
 std::size_t Halo::workspace_bytes(DType type, std::int64_t rows) const {
   std::size_t bytes = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (width_[axis] > 0)
-      bytes = std::max(bytes, Faces(slab(axis, 0).inner, type, rows, nullptr).pieces.bytes());
-  }
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    bytes = std::max(bytes, Faces(face_numbers(axis), type, rows, nullptr).pieces.bytes());
   return bytes;
 }
 
 std::size_t Halo::exchanged_bytes(DType type, std::int64_t rows) const {
   std::int64_t numbers = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (width_[axis] > 0) numbers = std::max(numbers, 4 * rows * slab(axis, 0).inner.columns());
-  }
+  for (std::size_t axis = 0; axis < 3; ++axis) numbers = std::max(numbers, 4 * rows * face_numbers(axis));
   return static_cast<std::size_t>(numbers) * size_of(type);
 }
 
 void Halo::extend(const Execution& exec, SampleRanks* ranks, const ConstTensor& x, const Tensor& extended,
                   std::byte* workspace) const {
-  pad_grid(exec, {.inner = box_, .outer = extended_.extent, .before = width_}, x, extended);
-  if (ranks == nullptr || x.rows() == 0) return;
+  const std::int64_t rows = x.rows();
+  pad_grid(exec, {.inner = box_, .outer = extended_.extent, .before = widths_.before}, x, extended);
+  if (ranks == nullptr || rows == 0) return;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t width = width_[axis];
-    if (width == 0) continue;
-    const std::int64_t points = box_.extent[axis];
-    const std::int64_t rows = x.rows();
-    const Faces faces(slab(axis, 0).inner, x.type(), rows, workspace);
-    crop_grid(exec, slab(axis, width), extended, samples_of(faces.sent, 0, rows));
-    crop_grid(exec, slab(axis, points), extended, samples_of(faces.sent, 1, rows));
+    if (face_numbers(axis) == 0) continue;
+    const std::int64_t before = widths_.before[axis];
+    const std::int64_t after = widths_.after[axis];
+    const std::int64_t end = before + box_.extent[axis];
+    const Faces faces(face_numbers(axis), x.type(), rows, workspace);
+    // A rank sends what its neighbours read: the last points of one are before the first of the next.
+    const auto send = [&](std::int64_t side, const MarginShape& points) {
+      if (points.inner.extent[axis] > 0)
+        crop_grid(exec, points, extended, samples_of(faces.sent, side, points, rows));
+    };
+    const auto receive = [&](std::int64_t side, const MarginShape& points) {
+      if (points.inner.extent[axis] > 0)
+        insert_grid(exec, points, samples_of(faces.received, side, points, rows), extended);
+    };
+    send(0, slab(axis, before, after));
+    send(1, slab(axis, end - before, before));
     ranks->exchange_faces(exec, axis, periodic_[axis], faces.sent, faces.received);
-    insert_grid(exec, slab(axis, 0), samples_of(faces.received, 0, rows), extended);
-    insert_grid(exec, slab(axis, width + points), samples_of(faces.received, 1, rows), extended);
+    receive(0, slab(axis, 0, before));
+    receive(1, slab(axis, end, after));
   }
 }
 

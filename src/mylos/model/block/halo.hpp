@@ -23,15 +23,20 @@ namespace mylos {
          part.is_split(static_cast<std::size_t>(around));
 }
 
+/// The points towards smaller and larger indices of each axis; 0 of axes that are not divided.
+struct HaloWidths {
+  Extents before = {0, 0, 0};
+  Extents after = {0, 0, 0};
+};
+
 class Halo {
  public:
-  /// `width`: the points on both sides of each axis; 0 of axes that are not divided. `periodic`: of each
-  /// axis; beyond the edges of others lie zeros. Throws Error (bad_input) if a box has fewer points than
-  /// that.
-  Halo(const GridShape& box, const Extents& width, const std::array<bool, 3>& periodic);
+  /// `periodic`: of each axis; beyond the edges of others lie zeros. Throws Error (bad_input) if a box has
+  /// fewer points than its neighbour reads.
+  Halo(const GridShape& box, const HaloWidths& widths, const std::array<bool, 3>& periodic);
 
   /// Returns whether there are such points.
-  [[nodiscard]] bool none() const { return width_ == Extents{0, 0, 0}; }
+  [[nodiscard]] bool none() const { return extended_ == box_; }
   [[nodiscard]] const GridShape& box() const { return box_; }
   /// Returns the box with these points.
   [[nodiscard]] const GridShape& extended() const { return extended_; }
@@ -47,12 +52,14 @@ class Halo {
               std::byte* workspace) const;
 
  private:
-  /// Returns the points [from, from + width) of an axis of the extended box.
-  [[nodiscard]] MarginShape slab(std::size_t axis, std::int64_t from) const;
+  /// Returns the points [from, from + count) of an axis of the extended box.
+  [[nodiscard]] MarginShape slab(std::size_t axis, std::int64_t from, std::int64_t count) const;
+  /// Returns the numbers of a face: the two along an axis have those of the wider one.
+  [[nodiscard]] std::int64_t face_numbers(std::size_t axis) const;
 
   GridShape box_;
   GridShape extended_;
-  Extents width_;
+  HaloWidths widths_;
   std::array<bool, 3> periodic_;
 };
 

@@ -78,11 +78,11 @@ dnnl::convolution_forward::primitive_desc describe_apply(const dnnl::engine& eng
   if (pass.bias) {
     return describe_forward_but<dnnl::convolution_forward>(skips, engine, attributes, kind, by_definition,
                                                            from, weights, bias, to, shape.stride,
-                                                           shape.dilation, shape.padding, shape.padding);
+                                                           shape.dilation, shape.padding, shape.far_padding);
   }
   return describe_forward_but<dnnl::convolution_forward>(skips, engine, attributes, kind, by_definition, from,
                                                          weights, to, shape.stride, shape.dilation,
-                                                         shape.padding, shape.padding);
+                                                         shape.padding, shape.far_padding);
 }
 
 dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pass,
@@ -94,12 +94,12 @@ dnnl::primitive_desc describe(const dnnl::engine& engine, const LibraryPass& pas
     return describe_backward<dnnl::convolution_backward_data>(
         engine, with_user_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.result),
         shape.weights(pass.type, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
-        shape.padding);
+        shape.far_padding);
   }
   return describe_backward<dnnl::convolution_backward_weights>(
       engine, with_user_scratch(), forward, by_definition, shape.grid(pass.map.from, pass.type),
       shape.weights(DType::fp32, memory::format_tag::any), to, shape.stride, shape.dilation, shape.padding,
-      shape.padding);
+      shape.far_padding);
 }
 
 /// Returns true if oneDNN generates code for the shape. Its reference code takes a hundred times as long, and

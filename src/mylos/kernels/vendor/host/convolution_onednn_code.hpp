@@ -20,6 +20,7 @@ struct ConvolutionGeometry {
     while (first_axis < 2 && is_point(first_axis)) ++first_axis;
     stride = with_axes({}, map.stride);
     padding = with_axes({}, map.padding);
+    far_padding = with_axes({}, map.far_padding());
     dilation = with_axes({}, map.dilation);
     for (auto& step : dilation) --step;  // oneDNN counts the skipped points
   }
@@ -47,7 +48,7 @@ struct ConvolutionGeometry {
   ConvolutionMap map;
   std::int64_t samples;
   std::size_t first_axis = 0;
-  dnnl::memory::dims stride, padding, dilation;
+  dnnl::memory::dims stride, padding, far_padding, dilation;
 
  private:
   [[nodiscard]] dnnl::memory::dims with_axes(dnnl::memory::dims dims, const Extents& extents) const {

@@ -1,6 +1,6 @@
 #include "mylos/model/layers/conv/split_convolution.hpp"
 
-#include <algorithm>
+#include <array>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
@@ -8,25 +8,23 @@
 namespace mylos {
 namespace {
 
-/// Returns the points around the box that the adjoint reads.
-std::int64_t adjoint_width(const ConvolutionShape& shape, std::size_t axis) {
-  const std::int64_t stride = shape.stride[axis];
-  const std::int64_t padding = shape.padding[axis];
-  const std::int64_t before =
-      std::max<std::int64_t>(0, shape.dilation[axis] * (shape.kernel[axis] - 1) - padding);
-  return std::max(before / stride, (padding + stride - 1) / stride);
-}
-
 void require_axis(const ConvolutionShape& shape, std::size_t axis) {
   const std::int64_t from = shape.input.extent[axis];
   const std::int64_t to = output_grid(shape).extent[axis];
   const std::int64_t stride = shape.stride[axis];
+  if (stride == 1 && from != to) {
+    fail_input(errors::bad_layer,
+               "a box has {} points in {}, and {} of the output; mesh.space divides that axis, where a layer "
+               "without a stride must keep the points: give an odd 'kernel' and the 'padding' (kernel - 1) * "
+               "dilation / 2, or divide another axis",
+               from, axis_names[axis], to);
+  }
   if (shape.transposed ? to != from * stride : from != to * stride) {
     fail_input(
         errors::bad_layer,
-        "a rank's box has {} points in {}, and {} of the output; with a stride of {}, mesh.space can "
-        "divide that axis if there are {} times as many points in one as in the other: give boxes whose "
-        "points are a multiple of the stride, and a 'padding' that loses none",
+        "a box has {} points in {}, and {} of the output; mesh.space divides that axis, where one must "
+        "be {} times the other, the stride: give boxes of a multiple of {} points and a 'padding' that "
+        "loses none, or divide another axis",
         from, axis_names[axis], to, stride, stride);
   }
   const PaddingKind kind = shape.padding_kind[axis];
@@ -59,9 +57,9 @@ ConvolutionShape without_padding(const ConvolutionShape& shape, const GridPart& 
   return result;
 }
 
-Halo halo_of(const GridShape& box, const Extents& width, const PaddingKinds& edges) {
+std::array<bool, 3> periodic_axes(const PaddingKinds& edges) {
   const auto is_periodic = [&](std::size_t axis) { return edges[axis] == PaddingKind::periodic; };
-  return {box, width, {is_periodic(0), is_periodic(1), is_periodic(2)}};
+  return {is_periodic(0), is_periodic(1), is_periodic(2)};
 }
 
 }  // namespace
@@ -69,28 +67,32 @@ Halo halo_of(const GridShape& box, const Extents& width, const PaddingKinds& edg
 SplitConvolution split(const ConvolutionShape& shape, const GridPart& part) {
   check(shape);
   const GridShape output = output_grid(shape);
-  const Extents none = {0, 0, 0};
-  if (!part.is_split()) return {shape, shape, halo_of(shape.input, none, {}), halo_of(output, none, {})};
+  if (!part.is_split()) return {shape, shape, Halo(shape.input, {}, {}), Halo(output, {}, {})};
   require_meridians(shape, part);
   ConvolutionShape map = without_padding(shape, part);
   ConvolutionShape adjoint = map;
-  Extents of_map = none;
-  Extents of_adjoint = none;
+  HaloWidths of_map, of_adjoint;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!part.is_split(axis)) continue;
     require_axis(shape, axis);
-    of_map[axis] = shape.padding[axis];
-    of_adjoint[axis] = adjoint_width(shape, axis);
-    if (!shape.transposed) map.input.extent[axis] += 2 * of_map[axis];
-    if (shape.transposed) adjoint.input.extent[axis] += 2 * of_adjoint[axis];
-    adjoint.padding[axis] = shape.padding[axis] + of_adjoint[axis] * shape.stride[axis];
+    const std::int64_t stride = shape.stride[axis];
+    const std::int64_t padding = shape.padding[axis];
+    of_map.before[axis] = of_map.after[axis] = padding;
+    // The finer grid has `stride` times the points of the coarser one: neither is negative, and after >=
+    // before.
+    const std::int64_t before = (shape.dilation[axis] * (shape.kernel[axis] - 1) - padding) / stride;
+    const std::int64_t after = (padding + stride - 1) / stride;
+    of_adjoint.before[axis] = before;
+    of_adjoint.after[axis] = after;
+    adjoint.padding[axis] = padding + before * stride;
+    adjoint.far_padding[axis] = (after - before) * stride;
+    if (shape.transposed) adjoint.input.extent[axis] += before + after;
+    if (!shape.transposed) map.input.extent[axis] += 2 * padding;
   }
-  if (shape.transposed) {
-    return {adjoint, map, halo_of(shape.input, of_adjoint, shape.padding_kind),
-            halo_of(output, of_map, shape.padding_kind)};
-  }
-  return {map, adjoint, halo_of(shape.input, of_map, shape.padding_kind),
-          halo_of(output, of_adjoint, shape.padding_kind)};
+  const std::array<bool, 3> periodic = periodic_axes(shape.padding_kind);
+  if (shape.transposed)
+    return {adjoint, map, Halo(shape.input, of_adjoint, periodic), Halo(output, of_map, periodic)};
+  return {map, adjoint, Halo(shape.input, of_map, periodic), Halo(output, of_adjoint, periodic)};
 }
 
 }  // namespace mylos

@@ -5,8 +5,9 @@
 // dilation (kernel - 1) + 1, the stride s and the padding p of a divided axis,
 //
 //   the map reads p points around the box of its source and pads with nothing;
-//   the adjoint reads h = max((span - 1 - p) / s rounded down, p / s rounded up) points around the box of its
-//   source, and is that of the map with the padding p + h s, whose output has just these points more.
+//   the adjoint reads before = (span - 1 - p) / s, rounded down, and after = p / s, rounded up, points around
+//   the box of its source, and is that of the map with the padding p + before s and (after - before) s more
+//   at the far end, whose output has just these points more.
 //
 // So each number of a result is computed whole by the rank that holds it, by the same products in the same
 // order as on the whole grid.
