@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::mesh_test {
@@ -100,7 +100,7 @@ TEST(Mesh, WithoutASpaceLeavesSamplesWhole) {
 TEST(Mesh, RefusesRanksThatAreNoMultipleOfTheBoxes) {
   const auto refuses = [](const std::vector<std::int64_t>& space, int ranks,
                           std::initializer_list<std::string_view> parts) {
-    return test::refuses(ExitCode::bad_input, errors::bad_value, parts,
+    return test::refuses(ExitCode::bad_input, errors::wrong_rank_count, parts,
                          [&] { (void)Mesh({space}, 0, ranks); });
   };
   EXPECT_TRUE(refuses({2, 2}, 6,

@@ -26,7 +26,7 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 
 const std::string sections =
     "run, initial, data, data.arrays, data.augment, data.weights, model, rollout, precision, "
-    "precision.scaler, precision.adaptation, memory, optimizer, schedule, communication, checkpoint, "
+    "precision.scaler, precision.adaptation, memory, optimizer, schedule, communication, mesh, checkpoint, "
     "kernels, health";
 const std::string bytes_wanted =
     "\"auto\" or byte count from 1 B to 1 TiB, such as \"25 MiB\" (units B, kB, MB, GB, TB, KiB, MiB, GiB, "

@@ -92,7 +92,7 @@ class MpiSampleRanks final : public SampleRanks {
                       const Tensor& received) override {
     exec.fence();
     const std::size_t bytes = sent.bytes() / 2;
-    largest_exchange = std::max(largest_exchange, sent.bytes() + received.bytes());
+    largest.faces = std::max(largest.faces, sent.bytes());
     std::vector<std::byte> out(2 * bytes), in(2 * bytes);
     copy_to_host(sent.data(), out.data(), out.size());
     const int lower = neighbour(axis, -1, periodic);
@@ -108,7 +108,7 @@ class MpiSampleRanks final : public SampleRanks {
     exec.fence();
     const auto count = static_cast<std::size_t>(doubles.size());
     const auto world = static_cast<std::size_t>(world_size());
-    largest_exchange = std::max(largest_exchange, 2 * doubles.bytes());
+    largest.sums = std::max(largest.sums, doubles.bytes());
     std::vector<double> own(count), all(count * world);
     copy_to_host(doubles.data(), own.data(), count * sizeof(double));
     MPI_Allgather(own.data(), static_cast<int>(count), MPI_DOUBLE, all.data(), static_cast<int>(count),
@@ -120,7 +120,7 @@ class MpiSampleRanks final : public SampleRanks {
     copy_to_device(own.data(), doubles.data(), count * sizeof(double));
   }
 
-  std::size_t largest_exchange = 0;  // bytes sent and received
+  SampleExchangeSizes largest;  // exchanges so far
 
  private:
   [[nodiscard]] int neighbour(std::size_t axis, std::int64_t step, bool periodic) const {

@@ -42,8 +42,8 @@ TEST(Parts, AChainOfABoxHasItsGridsAndTheParametersOfTheWhole) {
   EXPECT_EQ(box.parameter_count(), whole.parameter_count());
   for (std::size_t block = 0; block < 2; ++block) EXPECT_FALSE(box.blocks[block]->exchanges_in_passes());
   // Faces of the second layer's input along the height: lines of 4 + 2 points of 4 channels in bfloat16.
-  EXPECT_EQ(max_exchanged_bytes(box, 3), std::size_t{4} * 3 * 6 * 4 * 2);
-  EXPECT_EQ(max_exchanged_bytes(whole, 3), 0u);
+  EXPECT_EQ(sample_exchanges(box, 3).faces, std::size_t{2} * 3 * 6 * 4 * 2);
+  EXPECT_EQ(sample_exchanges(whole, 3).faces, 0u);
 }
 
 TEST(Parts, SamplesThatCannotBeDividedAreRefused) {

@@ -35,7 +35,7 @@ struct Result {
   std::vector<float> outputs, input_gradient;
   std::vector<double> gradients, sums;  // of all parameters; for the running statistics
   double loss = 0;
-  std::size_t exchanged = 0;
+  SampleExchangeSizes exchanges;
 };
 
 struct Batch {
@@ -106,7 +106,7 @@ Result step_of(const ModelOptions& options, DType compute, const Batch& batch, S
     test::copy_to_host(model.buffers().sums().data(), result.sums.data(), model.buffers().sums().bytes());
   }
   result.loss = sums.get().loss;
-  result.exchanged = max_exchanged_bytes(chain, rows);
+  result.exchanges = sample_exchanges(chain, rows);
   return result;
 }
 
@@ -166,7 +166,8 @@ void expect_parts(const ModelOptions& model, const std::string& name, DType comp
         << what;
     if (!whole.sums.empty())
       expect_near(test::summed(box.sums), whole.sums, tolerance, what + ": statistics");
-    EXPECT_EQ(box.exchanged, ranks.largest_exchange) << what;
+    EXPECT_EQ(box.exchanges.faces, ranks.largest.faces) << what;
+    EXPECT_EQ(box.exchanges.sums, ranks.largest.sums) << what;
   }
   EXPECT_GT(tested, 0u) << name;
 }

@@ -256,9 +256,9 @@ void expect_boxes(const Case& of, const GridPart& part, DType type, const std::s
       expect_sums(box.memory.gradients()[i], whole.memory.gradients()[i],
                   what + (i == 0 ? ": weight gradient" : ": bias gradient"));
     }
-    EXPECT_EQ(ranks.largest_exchange, box.block.exchanged_bytes(rows)) << what;
+    EXPECT_EQ(ranks.largest.faces, box.block.sample_exchanges(rows).faces) << what;
     if (of.shape.kernel == of.shape.stride) {
-      EXPECT_EQ(ranks.largest_exchange, 0u) << what;
+      EXPECT_EQ(ranks.largest.faces, 0u) << what;
     }
   }
 }

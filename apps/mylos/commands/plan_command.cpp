@@ -173,6 +173,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
+  if (const std::string mesh = describe_mesh(network); !mesh.empty())
+    output.line(fmt::format("mesh.space: {}; the table is that of one box\n", mesh));
   output.line(network_table(network.chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (const std::string table = recompute_table(plan); !table.empty()) output.line(table);

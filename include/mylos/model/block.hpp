@@ -148,6 +148,8 @@ class Block {
   [[nodiscard]] virtual std::int64_t min_rows(int /*ranks*/) const { return 1; }
   /// Returns whether forward and backward exchange data with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
+  /// Returns what forward and backward of `rows` rows exchange at most with the other ranks of a sample.
+  [[nodiscard]] virtual SampleExchangeSizes sample_exchanges(std::int64_t /*rows*/) const { return {}; }
   /// Returns whether the gradients contain sums, apart from products(), whose order a library of the engine
   /// chooses.
   [[nodiscard]] virtual bool sums_by_library(const Engines& /*engines*/) const { return false; }

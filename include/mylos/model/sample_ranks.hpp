@@ -11,6 +11,12 @@
 
 namespace mylos {
 
+/// The largest exchanges of a pass, in bytes.
+struct SampleExchangeSizes {
+  std::size_t faces = 0;  // the two faces that a rank sends along an axis
+  std::size_t sums = 0;   // the doubles of a sum
+};
+
 class SampleRanks {
  public:
   virtual ~SampleRanks() = default;

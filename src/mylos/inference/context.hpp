@@ -19,6 +19,7 @@ struct InferenceContext {
   Engines engines;
   ForwardPass& model;
   std::int64_t classes;
+  SampleRanks* sample_ranks = nullptr;  // of ranks that share samples
 };
 
 }  // namespace mylos

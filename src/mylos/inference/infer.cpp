@@ -81,7 +81,10 @@ bool run_next_batch(const InferenceContext& context, const Staging& staging, Eva
   if (batch == nullptr) return false;
   const MicroBatch staged = staging.stage(context.exec, *batch);
   if constexpr (!memory_is_host) context.exec.fence("staged batch");  // the pass fills its buffer again
-  const StepContext step{.exec = context.exec, .engines = context.engines, .training = false};
+  const StepContext step{.exec = context.exec,
+                         .engines = context.engines,
+                         .training = false,
+                         .sample_ranks = context.sample_ranks};
   context.model.forward(step, staged.inputs);
   after(step, staged, *batch);
   return true;

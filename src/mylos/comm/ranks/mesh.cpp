@@ -8,7 +8,7 @@
 #include <string>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/command_line.hpp"
 
 namespace mylos {
 namespace {
@@ -37,7 +37,7 @@ std::string alternatives_of(const std::vector<std::int64_t>& numbers) {
   for (std::int64_t divisor = 1; divisor <= ranks; ++divisor)
     if (ranks % divisor == 0) divisors.push_back(divisor);
   fail_input(
-      errors::bad_value,
+      errors::wrong_rank_count,
       "mesh.space = [{}] divides each sample over {} ranks, and the {} rank{} of this run are no multiple "
       "of {}; start {} ranks, or divide samples into {} boxes",
       fmt::join(options.space, ", "), boxes, ranks, ranks == 1 ? "" : "s", boxes, alternatives_of(right),

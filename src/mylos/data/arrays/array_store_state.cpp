@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/data/arrays/files/metadata_digest.hpp"
 #include "mylos/data/arrays/layout/layout_of_box.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
 #include "mylos/data/arrays/survey/channel_statistics.hpp"
 #include "mylos/data/arrays/survey/statistics_file.hpp"
-#include "mylos/data/files/grid_box.hpp"
 #include "mylos/data/options.hpp"
 
 namespace mylos {

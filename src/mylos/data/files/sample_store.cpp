@@ -5,7 +5,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/data/files/grid_box.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/data/files/store_of_boxes.hpp"
 
 namespace mylos {

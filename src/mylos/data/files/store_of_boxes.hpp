@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/files/grid_box.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/data/files/host_array.hpp"
 #include "mylos/data/files/sample_store.hpp"
 

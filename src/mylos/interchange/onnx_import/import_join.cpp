@@ -78,7 +78,7 @@ bool import_periodic_edges(Importer& importer, const ForeignNode& node) {
   bool is_periodic = !x.edges.any(axis - 1);
   std::int64_t added[] = {0, 0};  // before, after
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const GridPart* const part = importer.part(node, i);
+    const GridSlice* const part = importer.part(node, i);
     if (part == nullptr) continue;
     const bool is_before = i < *middle;
     is_periodic = is_periodic && part->of == node.inputs[*middle] && part->axis == axis &&

@@ -181,7 +181,7 @@ void import_slice(Importer& importer, const ForeignNode& node) {
     return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
   };
   const std::int64_t begin = bound(starts->front());
-  importer.set(node, GridPart{node.inputs[0], axis, begin, std::max(begin, bound(ends->front()))});
+  importer.set(node, GridSlice{node.inputs[0], axis, begin, std::max(begin, bound(ends->front()))});
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ std::optional<OnnxNumbers> Importer::integers(const ForeignNode& node, std::size
   return *found;
 }
 
-const GridPart* Importer::part(const ForeignNode& node, std::size_t i) const {
+const GridSlice* Importer::part(const ForeignNode& node, std::size_t i) const {
   const auto found = node.has_input(i) ? parts_.find(node.inputs[i]) : parts_.end();
   return found == parts_.end() ? nullptr : &found->second;
 }
@@ -249,7 +249,7 @@ void Importer::set(const ForeignNode& node, ForeignTensor constant) {
   computed_[node.outputs.front()] = std::move(constant);
 }
 
-void Importer::set(const ForeignNode& node, GridPart part) {
+void Importer::set(const ForeignNode& node, GridSlice part) {
   parts_[node.outputs.front()] = std::move(part);
 }
 

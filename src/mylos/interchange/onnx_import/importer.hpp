@@ -18,7 +18,7 @@
 namespace mylos {
 
 /// A part of a value along one axis of its grid, which the concatenation of periodic edges reads.
-struct GridPart {
+struct GridSlice {
   std::string of;
   std::size_t axis = 0;  // of the file's shape without the batch
   std::int64_t begin = 0;
@@ -60,7 +60,7 @@ class Importer {
   /// Returns a constant of integers, or the attribute that older opsets have; nothing if there is neither.
   [[nodiscard]] std::optional<OnnxNumbers> integers(const ForeignNode& node, std::size_t i,
                                                     const char* attribute) const;
-  [[nodiscard]] const GridPart* part(const ForeignNode& node, std::size_t i) const;
+  [[nodiscard]] const GridSlice* part(const ForeignNode& node, std::size_t i) const;
   /// Returns the axis of the file's shape without the batch.
   [[nodiscard]] std::size_t axis_of(const ForeignNode& node, std::int64_t axis, const FileValue& value) const;
 
@@ -72,7 +72,7 @@ class Importer {
 
   void set(const ForeignNode& node, FileValue value);
   void set(const ForeignNode& node, ForeignTensor constant);
-  void set(const ForeignNode& node, GridPart part);
+  void set(const ForeignNode& node, GridSlice part);
 
   /// Adds a norm or an activation to the layer before it, if nothing else reads its output, or as a layer.
   /// Returns the boundary.
@@ -94,7 +94,7 @@ class Importer {
   std::map<std::string, int> uses_;
   std::map<std::string, FileValue> values_;
   std::map<std::string, ForeignTensor> computed_;  // constants that depend on shapes
-  std::map<std::string, GridPart> parts_;
+  std::map<std::string, GridSlice> parts_;
 };
 
 using ImportNode = void (*)(Importer&, const ForeignNode&);

@@ -59,9 +59,9 @@ std::size_t Halo::workspace_bytes(DType type, std::int64_t rows) const {
   return bytes;
 }
 
-std::size_t Halo::exchanged_bytes(DType type, std::int64_t rows) const {
+std::size_t Halo::face_bytes(DType type, std::int64_t rows) const {
   std::int64_t numbers = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) numbers = std::max(numbers, 4 * rows * face_numbers(axis));
+  for (std::size_t axis = 0; axis < 3; ++axis) numbers = std::max(numbers, 2 * rows * face_numbers(axis));
   return static_cast<std::size_t>(numbers) * size_of(type);
 }
 

@@ -8,7 +8,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
-#include "mylos/model/block/sample_exchange.hpp"
+#include "mylos/model/block/layer_input.hpp"
 
 namespace mylos {
 namespace {
@@ -143,13 +143,14 @@ void require_tiles(const Chain& box, const Chain& whole, const GridPart& part) {
   }
 }
 
-std::size_t max_exchanged_bytes(const Chain& chain, std::int64_t rows) {
-  std::size_t bytes = 0;
+SampleExchangeSizes sample_exchanges(const Chain& chain, std::int64_t rows) {
+  SampleExchangeSizes sizes;
   for (const auto& block : chain.blocks) {
-    const auto* const exchanging = dynamic_cast<const SampleExchange*>(block.get());
-    if (exchanging != nullptr) bytes = std::max(bytes, exchanging->exchanged_bytes(rows));
+    const SampleExchangeSizes own = block->sample_exchanges(rows);
+    sizes.faces = std::max(sizes.faces, own.faces);
+    sizes.sums = std::max(sizes.sums, own.sums);
   }
-  return bytes;
+  return sizes;
 }
 
 }  // namespace mylos

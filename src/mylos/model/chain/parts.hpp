@@ -9,11 +9,13 @@
 #include <cstdint>
 
 #include "mylos/base/grid_part.hpp"
-#include "mylos/model/block/layer_input.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos {
+
+struct LayerInput;
 
 /// Returns the box of a sample's grid. Throws Error (bad_input), with the numbers of boxes that are right, if
 /// the grid cannot be divided into equal ones.
@@ -33,8 +35,7 @@ void require_parts_of_loss(const ModelOptions& model);
 /// whole sample.
 void require_tiles(const Chain& box, const Chain& whole, const GridPart& part);
 
-/// Returns the bytes that the largest exchange between the ranks of a sample in a pass of `rows` rows sends
-/// and receives.
-[[nodiscard]] std::size_t max_exchanged_bytes(const Chain& chain, std::int64_t rows);
+/// Returns the largest exchanges of all blocks in a pass of `rows` rows.
+[[nodiscard]] SampleExchangeSizes sample_exchanges(const Chain& chain, std::int64_t rows);
 
 }  // namespace mylos

@@ -2,6 +2,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 
 namespace mylos {
 namespace {
@@ -14,16 +15,13 @@ std::shared_ptr<const PointWeights> box_weights(const std::shared_ptr<const Poin
   auto result = std::make_shared<PointWeights>();
   result->source = whole->source;
   result->channels = whole->channels;
-  const Extents& extent = box.grid.extent;
-  result->extents.assign(extent.end() - static_cast<std::ptrdiff_t>(box.axes), extent.end());
-  for (std::int64_t depth = 0; depth < extent[0]; ++depth) {
-    for (std::int64_t height = 0; height < extent[1]; ++height) {
-      const std::int64_t plane = (part.at[0] * extent[0] + depth) * extent[1] * part.boxes[1];
-      const std::int64_t line = (plane + part.at[1] * extent[1] + height) * extent[2] * part.boxes[2];
-      const auto first = whole->values.begin() + (line + part.at[2] * extent[2]) * whole->channels;
-      result->values.insert(result->values.end(), first, first + extent[2] * whole->channels);
-    }
+  GridBox points{.extents = box.grid.extent, .first = {}, .count = box.grid.extent};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    points.extents[axis] *= part.boxes[axis];
+    points.first[axis] = part.at[axis] * points.count[axis];
   }
+  result->extents.assign(points.count.end() - static_cast<std::ptrdiff_t>(box.axes), points.count.end());
+  result->values = cut(whole->values, points);
   return result;
 }
 

@@ -54,11 +54,6 @@ std::uint64_t seed_of_copy(std::uint64_t seed, std::int64_t copy) {
 RolloutChain make_rollout_chain(const Chain& chain, const ModelOptions& model,
                                 const PrecisionOptions& precision, std::uint64_t seed,
                                 const RolloutOptions& options) {
-  if (model.part.is_split()) {
-    fail_input(errors::keys_conflict,
-               "rollout: the network reads its own output as a whole sample, and mesh.space divides samples; "
-               "leave one of them out");
-  }
   require_feedback(chain, options.feedback);
   if (options.steps > 1) require_no_statistics(chain);
   RolloutChain rollout{.options = options, .seed = seed, .copies = {chain}};

@@ -96,6 +96,20 @@ Chain grown(const ModelOptions& model, const PrecisionOptions& precision, std::u
   return finished(network, model);
 }
 
+/// Makes the chain of a box where the whole sample has one: what does not fit is the division.
+template <class Make>
+Chain of_box(const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.message().find("mesh.space") != std::string::npos) throw;
+    throw error.with(
+        fmt::format("mesh.space divides samples into boxes that do not fit the network: {}; use fewer, or "
+                    "divide another axis",
+                    error.message()));
+  }
+}
+
 }  // namespace
 
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
@@ -104,7 +118,7 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
   ModelOptions whole = model;
   whole.part = {};
   const Chain of_sample = grown(whole, precision, seed, accumulates, input_gradients);
-  Chain chain = grown(model, precision, seed, accumulates, input_gradients);
+  Chain chain = of_box([&] { return grown(model, precision, seed, accumulates, input_gradients); });
   require_tiles(chain, of_sample, model.part);
   return chain;
 }

@@ -13,12 +13,6 @@
 
 namespace mylos {
 
-/// The largest exchanges of a chain, in bytes.
-struct SampleExchangeSizes {
-  std::size_t faces = 0;  // the two faces that a rank sends along an axis
-  std::size_t sums = 0;   // the doubles of a sum
-};
-
 class SampleExchange final : public SampleRanks {
  public:
   /// `communicator` must outlive this object. `slot`: used only by this exchange, and reserved for

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
 
 namespace mylos {
@@ -174,7 +175,7 @@ std::int64_t max_micro_batch(const MemoryProblem& problem, std::int64_t most) {
   Options options = problem.options();
   const auto fits = [&](std::int64_t samples) {
     options.data.micro_batch = samples;
-    options.data.batch = samples * problem.network.ranks;
+    options.data.batch = samples * problem.network.mesh().batch_ranks();
     return would_fit(problem, options);
   };
   std::int64_t fitting = 0;

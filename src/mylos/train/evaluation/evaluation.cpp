@@ -9,7 +9,9 @@
 
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/train/evaluation/agreed_pass.hpp"
 #include "mylos/train/evaluation/evaluated_sums.hpp"
 #include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
@@ -34,10 +36,12 @@ PartMemory evaluation_memory(const Chain& chain, std::int64_t samples, std::span
 }
 
 EvaluationOptions evaluation_options(const NetworkPlan& network, int rank) {
+  const Mesh mesh = network.mesh_of(rank);
   return {.type = network.chain.input_type(),
           .max_samples = network.step.micro_batch,
-          .rank = rank,
-          .ranks = network.ranks,
+          .rank = mesh.batch_rank(),
+          .ranks = mesh.batch_ranks(),
+          .part = mesh.part(),
           .whole_batches = network.step.reproducible};
 }
 
@@ -81,8 +85,10 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       move_into(context.exec, batch_sums.data(), sums.data());
       rows += batch.rows;
     };
-    pass.rewind();
-    while (run_next_batch(context, staging, pass, add_losses)) {
+    AgreedPass agreed(ranks, pass);
+    EvaluationPass& batches = context.sample_ranks != nullptr ? agreed : pass;
+    batches.rewind();
+    while (run_next_batch(context, staging, batches, add_losses)) {
     }
     context.exec.fence("evaluation");
     Kokkos::deep_copy(Kokkos::View<EvaluatedSums, Kokkos::HostSpace>(&own), sums);

@@ -16,11 +16,6 @@
 namespace mylos {
 namespace {
 
-/// Thrown from the observer at the first fault: nothing after it is of interest.
-struct FoundFault {
-  Fault fault;
-};
-
 std::int64_t first_nonfinite_element(const Execution& exec, const ConstTensor& tensor) {
   Kokkos::View<std::int64_t, Device> index("first non-finite");
   first_nonfinite(exec, tensor, index.data());
@@ -30,22 +25,20 @@ std::int64_t first_nonfinite_element(const Execution& exec, const ConstTensor& t
   return result;
 }
 
-/// This rank's first fault.
+/// This rank's first fault. The passes run to their end: other ranks may wait for what they exchange.
 std::optional<Fault> find_own_fault(Trainer& trainer, BatchSource& batches) {
   const Execution& exec = trainer.execution();
   const Chain& chain = trainer.model().chain();
+  std::optional<Fault> first;
   const Observer observer = [&](const Observation& seen) {
+    if (first) return;
     const std::int64_t index = first_nonfinite_element(exec, seen.value);
     if (index < 0) return;
     const std::int64_t columns = seen.value.columns();
-    throw FoundFault{{0, chain.stage_name(seen.block), seen.tensor, index / columns, index % columns}};
+    first = Fault{0, chain.stage_name(seen.block), seen.tensor, index / columns, index % columns};
   };
-  try {
-    trainer.observe_gradients(batches, observer);
-  } catch (const FoundFault& found) {
-    return found.fault;
-  }
-  return std::nullopt;
+  trainer.observe_gradients(batches, observer);
+  return first;
 }
 
 /// What ranks exchange: fixed sizes, names cut to fit.

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
@@ -20,7 +21,8 @@ std::vector<std::int64_t> micro_batch_sizes(const NetworkPlan& network, const Ru
     if (samples >= micro_batch) sizes.insert(micro_batch);
     if (samples % micro_batch > 0) sizes.insert(samples % micro_batch);
   };
-  add(batch_share(network.options.data.batch, rank, network.ranks).count);
+  const Mesh mesh = network.mesh_of(rank);
+  add(batch_share(network.options.data.batch, mesh.batch_rank(), mesh.batch_ranks()).count);
   const EvaluationOptions evaluation = evaluation_options(network, rank);
   for (const DataPart part : evaluated_parts(data)) add(evaluation.share(data->samples(part)).count);
   return {sizes.begin(), sizes.end()};

@@ -11,6 +11,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/rollout/feedback_store.hpp"
@@ -62,7 +63,7 @@ std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t t
       trainer_memory(network),
       HealthRows::memory(options.health, network.layout.slots.size()),
       MicroBatchTree::memory(network.layout, network.step.tree_leaves()),
-      FeedbackStore::memory(options.rollout, chain, samples),
+      FeedbackStore::memory(network.rollout ? network.rollout->options : options.rollout, chain, samples),
       StagedBatches::memory(network, data, token_bytes),
       evaluation_memory(chain, samples, options.run.metrics),
       evaluation_pass_memory(data, evaluation_options(network, 0)),
@@ -227,7 +228,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.max_micro_batches;
   statement.needs = sample_needs(chain);
-  statement.partition = {options.data.batch, options.data.micro_batch, network.ranks};
+  statement.partition = {options.data.batch, options.data.micro_batch, network.mesh().batch_ranks()};
   statement.accumulates = step.accumulates;
   statement.normalises_over_samples = BufferStore::sum_bytes(chain) > 0;
   statement.parameters = chain.parameter_count();

@@ -44,7 +44,7 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
   if (options.memory.on_oom != OutOfMemory::shrink) return std::nullopt;
   if (fits_budget(problem, problem.starts ? start_spread : 0)) return std::nullopt;
   if (!may_shrink(problem.network)) return std::nullopt;
-  const std::int64_t share = batch_share(options.data.batch, 0, problem.network.ranks).count;
+  const std::int64_t share = largest_share(options, problem.network.ranks);
   const std::int64_t own = problem.network.step.micro_batch;
   const std::vector<std::int64_t> sizes =
       options.run.reproducible ? reproducible_sizes(problem, own) : even_sizes(share, own);

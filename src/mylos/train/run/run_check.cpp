@@ -138,6 +138,8 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
   }
   text += restart_line(start);
   text += notes + machine_line(start.parts.memory);
+  if (const std::string mesh = describe_mesh(start.parts.network); !mesh.empty())
+    text += fmt::format("# mesh.space: {}\n", mesh);
   for (const std::string& note :
        {note_on_shards(start.parts.network), note_on_recompute(start.parts.memory, options.memory)}) {
     if (!note.empty()) text += fmt::format("# {}\n", note);

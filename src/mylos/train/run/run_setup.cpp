@@ -52,6 +52,9 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
     of_sample.model *= static_cast<double>(rollout->options.steps);
     of_sample.recomputed *= static_cast<double>(rollout->options.steps);
   }
+  const auto boxes = static_cast<double>(parts.network.step.boxes);  // the chain is that of one
+  of_sample.model *= boxes;
+  of_sample.recomputed *= boxes;
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
           .sample = of_sample,
@@ -136,6 +139,8 @@ void print_assembly(const RunContext& run, const RunStart& start) {
                          ranks == 1 ? "" : "s", options.data.batch, run.position.total,
                          run.assembly.engines->gemm().name(), describe_instructions()));
   if (run.assembly.network.rollout) start.line(describe_rollout(options.rollout));
+  if (const std::string mesh = describe_mesh(run.assembly.network); !mesh.empty())
+    start.line("mesh.space: " + mesh);
   if (const std::string note = note_on_shards(run.assembly.network); !note.empty()) start.line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = run.assembly.memory;

@@ -1,10 +1,18 @@
 #include "mylos/train/step/network_plan.hpp"
 
+#include <fmt/ranges.h>
+
 #include <utility>
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/network/make_rollout_chain.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/gradients/sample_exchange.hpp"
 
 namespace mylos {
 namespace {
@@ -20,19 +28,39 @@ bool make_the_same_layout(const NetworkPlan& plan, const Options& options, int r
          plan.ranks == ranks;
 }
 
+/// Returns the rollout of the model's part of each sample.
+RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model) {
+  if (!model.part.is_split()) return rollout;
+  if (rollout.noise > 0) {
+    fail_input(
+        errors::keys_conflict,
+        "rollout.noise is drawn for whole samples, and mesh.space divides them; leave one of them out");
+  }
+  FeedbackMap& feedback = rollout.feedback;
+  if (!feedback.counts.empty()) {
+    const std::vector<std::int64_t> extents(model.shape.begin(), model.shape.end() - 1);
+    feedback.counts = cut(feedback.counts, box_of(model.part, extents, "rollout"));
+  }
+  feedback.points /= model.part.count();
+  return rollout;
+}
+
 /// `before`: a plan to share with, or null.
 NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int ranks, bool input_gradients) {
   NetworkPlan plan;
+  options.model.part = Mesh(options.mesh, rank, ranks).part();
   plan.step = make_step_plan(options, rank, ranks);
   const bool same_chain = before != nullptr && make_the_same_chain(*before, options, plan.step);
+  const ModelOptions& model = options.model;
   plan.chain = same_chain ? before->chain
-                          : make_chain(options.model, options.precision, options.run.seed,
-                                       plan.step.accumulates, input_gradients);
+                          : make_chain(model, options.precision, options.run.seed, plan.step.accumulates,
+                                       input_gradients);
   if (options.rollout.any()) {
-    const FeedbackMap& feedback = options.rollout.feedback;
-    plan.rollout = same_chain ? before->rollout
-                              : std::optional(make_rollout_chain(plan.chain, options.model, options.precision,
-                                                                 options.run.seed, options.rollout));
+    plan.rollout = same_chain
+                       ? before->rollout
+                       : std::optional(make_rollout_chain(plan.chain, model, options.precision,
+                                                          options.run.seed, part_of(options.rollout, model)));
+    const FeedbackMap& feedback = plan.rollout->options.feedback;
     plan.chain.training_inputs = feedback.points * feedback.row_channels;
     plan.chain.training_targets = feedback.points * feedback.steps * feedback.output_channels;
   }
@@ -46,6 +74,22 @@ NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int 
 }
 
 }  // namespace
+
+Mesh NetworkPlan::mesh() const {
+  return mesh_of(rank);
+}
+
+Mesh NetworkPlan::mesh_of(int other) const {
+  return {options.mesh, other, ranks};
+}
+
+SampleExchangeSizes NetworkPlan::exchanges() const {
+  return sample_exchanges(chain, step.micro_batch);
+}
+
+SlotBytes NetworkPlan::sample_slot() const {
+  return SampleExchange::slot_bytes(mesh().boxes(), exchanges());
+}
 
 NetworkPlan NetworkPlan::with(Options changed) const {
   return plan_like(this, std::move(changed), rank, ranks, input_gradients);
@@ -63,6 +107,20 @@ NetworkPlan NetworkPlan::with_micro_batch(std::int64_t samples) const {
 
 NetworkPlan plan_network(Options options, int rank, int ranks, bool input_gradients) {
   return plan_like(nullptr, std::move(options), rank, ranks, input_gradients);
+}
+
+std::string describe_mesh(const NetworkPlan& network) {
+  const std::vector<std::int64_t>& space = network.options.mesh.space;
+  const Mesh mesh = network.mesh();
+  if (!mesh.part().is_split()) return "";
+  std::vector<std::int64_t> extents = network.options.model.shape;
+  extents.pop_back();
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] /= space[axis];
+  std::string text = fmt::format("each sample is divided into {} boxes of {} points", fmt::join(space, " x "),
+                                 fmt::join(extents, " x "));
+  if (const int groups = mesh.batch_ranks(); groups > 1)
+    text += fmt::format("; {} groups of {} ranks share the batch", groups, mesh.boxes());
+  return text;
 }
 
 ParameterLayout network_layout(const Options& options, const Chain& chain, int ranks,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "mylos/config/options.hpp"
 #include "mylos/model/chain/chain.hpp"
@@ -16,16 +17,26 @@
 
 namespace mylos {
 
+class Mesh;
+struct SlotBytes;
+
 struct NetworkPlan {
   Options options;  // complete, including the sizes that the data determine
   int rank = 0;
   int ranks = 1;
   bool input_gradients = false;              // whether passes can compute the gradient of the network's input
   StepPlan step;                             // of this rank
-  Chain chain;                               // its gradients have the types that `step` needs
+  Chain chain;                               // of its part of a sample; gradients have the types of `step`
   std::optional<RolloutChain> rollout = {};  // its copies, if training runs several or with noise
   ParameterLayout layout;                    // over these ranks
 
+  /// Returns how the ranks share samples, as seen from this rank or from another one.
+  [[nodiscard]] Mesh mesh() const;
+  [[nodiscard]] Mesh mesh_of(int other) const;
+  /// Returns the largest exchanges of a pass between the ranks that share its samples.
+  [[nodiscard]] SampleExchangeSizes exchanges() const;
+  /// Returns what the communicator reserves for them; nothing if samples are whole.
+  [[nodiscard]] SlotBytes sample_slot() const;
   /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
   /// plan_network().
   [[nodiscard]] NetworkPlan with(Options changed) const;
@@ -35,6 +46,10 @@ struct NetworkPlan {
   /// Returns the plan with this data.micro_batch.
   [[nodiscard]] NetworkPlan with_micro_batch(std::int64_t samples) const;
 };
+
+/// Returns how ranks share samples, "each sample is divided into 2 x 1 boxes of 12 x 16 points; 2 groups of 2
+/// ranks share the batch"; "" if they do not.
+[[nodiscard]] std::string describe_mesh(const NetworkPlan& network);
 
 /// Returns the plan of a deck that check_options() has accepted. Throws Error (bad_input) as make_step_plan()
 /// and make_chain().

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mylos/base/execution.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/data/feed/batch_ring.hpp"
 
 namespace mylos {
@@ -20,10 +21,12 @@ std::int64_t buffer_bytes(const NetworkPlan& network) {
 }  // namespace
 
 TrainingReader training_reader(const NetworkPlan& network, int rank, std::int64_t token_bytes) {
+  const Mesh mesh = network.mesh_of(rank);
   return {.type = network.chain.input_type(),
           .micro_batch = network.options.data.micro_batch,
-          .rank = rank,
-          .ranks = network.ranks,
+          .rank = mesh.batch_rank(),
+          .ranks = mesh.batch_ranks(),
+          .part = mesh.part(),
           .token_bytes = token_bytes};
 }
 

@@ -7,6 +7,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/runs.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/data/feed/share.hpp"
 
 namespace mylos {
@@ -30,6 +31,10 @@ StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank, 
   return plan;
 }
 
+std::int64_t largest_share(const Options& options, int ranks) {
+  return batch_share(options.data.batch, 0, Mesh(options.mesh, 0, ranks).batch_ranks()).count;
+}
+
 bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
   if (!options.run.reproducible) return true;
   if (options.data.batch % micro_batch != 0) return false;
@@ -38,14 +43,16 @@ bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
 }
 
 bool shards_accumulated_gradients(const Options& options, int ranks) {
-  const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+  const std::int64_t share = largest_share(options, ranks);
   return options.optimizer.cuts_gradients(ranks) &&
          (options.rollout.steps > 1 || micro_batch_count(share, options.data.micro_batch) > 1);
 }
 
 StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const std::int64_t micro_batch = options.data.micro_batch;
-  StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
+  const Mesh mesh(options.mesh, rank, ranks);
+  StepPlan plan = make_step_plan(options.data.batch, micro_batch, mesh.batch_rank(), mesh.batch_ranks());
+  plan.boxes = mesh.boxes();
   if (shards_accumulated_gradients(options, ranks)) {
     if (options.rollout.steps > 1) {
       fail_input(errors::keys_conflict,
@@ -53,7 +60,7 @@ StepPlan make_step_plan(const Options& options, int rank, int ranks) {
                  "rollout.steps; set optimizer.shard = \"state\"",
                  options.rollout.steps);
     }
-    const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+    const std::int64_t share = largest_share(options, ranks);
     fail_input(errors::keys_conflict,
                "optimizer.shard = \"gradients\" cannot accumulate gradients over micro-batches, and with "
                "data.micro_batch = {} a rank of {} has {} in a step; set "

@@ -1,6 +1,7 @@
 // StepPlan: how the samples of a step are divided into ranks and micro-batches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace mylos {
 
 struct StepPlan {
   std::int64_t batch = 0;        // samples of a step, over all ranks
+  std::int64_t boxes = 1;        // ranks that share each sample (Mesh); a rank has a part of its samples
   std::int64_t micro_batch = 0;  // samples of the largest micro-batch of any rank: what memory is planned for
   std::int64_t own_samples = 0;  // of this rank in a step
   std::int64_t micro_batches = 0;      // of this rank in a step
@@ -18,6 +20,12 @@ struct StepPlan {
   bool accumulates = false;            // some rank has several micro-batches
   bool reproducible = false;           // a tree adds up the micro-batches of all ranks
 
+  /// Returns the parts of samples of a step, each of which counts as a sample in sums over ranks.
+  [[nodiscard]] std::int64_t parts() const { return batch * boxes; }
+  /// Returns the samples of this rank's micro-batch `i` of a step, counted from 1.
+  [[nodiscard]] std::int64_t samples_of(std::int64_t i) const {
+    return std::clamp<std::int64_t>(own_samples - (i - 1) * micro_batch, 0, micro_batch);
+  }
   /// Returns the leaves of that tree on a rank, at most; 0 without a tree.
   [[nodiscard]] std::int64_t tree_leaves() const { return reproducible ? max_micro_batches : 0; }
 };
@@ -26,9 +34,12 @@ struct StepPlan {
 /// micro-batches of a step.
 [[nodiscard]] std::vector<std::int64_t> reproducible_ranks(std::int64_t micro_batches);
 
-/// `micro_batch` = 0 stands for a rank's whole local batch. Throws Error (bad_input) if there are more ranks
-/// than samples.
+/// `micro_batch` = 0 stands for a rank's whole local batch. `rank`, `ranks`: of those that share the batch.
+/// Throws Error (bad_input) if there are more ranks than samples.
 [[nodiscard]] StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank, int ranks);
+
+/// Returns the samples of a step of the rank with the most, of `ranks` ranks.
+[[nodiscard]] std::int64_t largest_share(const Options& options, int ranks);
 
 /// Whether `ranks` ranks can share a step. With run.reproducible they must share whole micro-batches of
 /// `micro_batch` > 0 samples.

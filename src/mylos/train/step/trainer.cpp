@@ -5,6 +5,7 @@
 #include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/train/step/batch_of_zeros.hpp"
 
 namespace mylos {
 void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_requested) {
@@ -59,6 +60,10 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
 void Trainer::pass_without_batch(std::int64_t i, const BlockDone& block_done) {
   if (const auto earlier = recorder_.substitute(pass_of_step(i))) {
     pass_or_replay(i, *earlier, block_done, nullptr);
+  } else if (const std::int64_t samples = plan_.samples_of(i); sample_exchange_ && samples > 0) {
+    const BatchOfZeros zeros(model_.chain(), samples);
+    pass_or_replay(i, zeros.batch(), block_done, nullptr);
+    exec_.fence("a batch of zeros");  // before its memory is freed
   } else {
     join_collectives(i, block_done);
     if (captures_ranks_) update_.finish(exec_);  // before a later pass whose graph has other collectives
@@ -77,7 +82,7 @@ PassOfStep Trainer::pass_of_step(std::int64_t i) {
   PassOfStep pass{.micro_batch = i, .accumulates = input_.rows > 0 && !tree_};
   if (const RolloutState* const rollout = model_.rollout()) pass.copies = rollout->copies();
   if (!captures_ranks_) return pass;
-  pass.has_collectives = i == 1 || i == passes_ || model_.exchanges_in_passes();
+  pass.has_collectives = i == 1 || i == passes_ || exchanges_in_passes();
   pass.starts_with_update = i == 1 && update_.is_pending();
   pass.buffer = (first_buffer_ + i - 1) % buffers_;
   return pass;

@@ -21,6 +21,7 @@
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
+#include "mylos/optim/gradients/sample_exchange.hpp"
 #include "mylos/optim/gradients/statistics_exchange.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 #include "mylos/optim/update/step_state.hpp"
@@ -157,6 +158,8 @@ class Trainer {
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   /// Sets the average of the weights to the current weights.
   void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
+  /// Returns what the ranks that share samples exchange in passes; null: samples are whole.
+  [[nodiscard]] SampleRanks* sample_ranks() { return sample_exchange_ ? &*sample_exchange_ : nullptr; }
   /// All ranks. Derives the compute weights from masters that were read from a file.
   void refresh_weights() { update_.refresh(exec_); }
   /// Returns the memory of the trainer itself: of its records, and of what it checks and agrees on.
@@ -169,7 +172,8 @@ class Trainer {
   /// If passes exchange statistics: joins the collectives of micro-batch `i` of a step, for which this rank
   /// has no samples or has failed.
   void join_collectives(std::int64_t i, const BlockDone& block_done);
-  /// Does the same, and where all ranks launch the pass as a graph makes it on an earlier batch.
+  /// Does the same. Where all ranks launch the pass as a graph makes it on an earlier batch, and where ranks
+  /// share samples on one of zeros.
   void pass_without_batch(std::int64_t i, const BlockDone& block_done);
   [[nodiscard]] PassOfStep pass_of_step(std::int64_t i);
   /// Adds the gradients of micro-batch `i` to those of the previous ones, by captured kernels if there are
@@ -194,7 +198,12 @@ class Trainer {
             .engines = engines_,
             .step = &state_.data()->step,
             .first_sample = first_sample,
-            .ranks = &statistics_};
+            .ranks = &statistics_,
+            .sample_ranks = sample_ranks()};
+  }
+  /// Returns whether a pass contains exchanges with other ranks.
+  [[nodiscard]] bool exchanges_in_passes() const {
+    return model_.exchanges_in_passes() || sample_exchange_.has_value();
   }
   /// Waits for collectives that run on the device, before the program uses MPI.
   void finish_collectives() {
@@ -220,6 +229,7 @@ class Trainer {
   std::optional<MicroBatchTree> tree_;  // only in reproducible runs
   GradientReduction reduction_;
   StatisticsExchange statistics_;
+  std::optional<SampleExchange> sample_exchange_;
   const std::int64_t passes_;  // micro-batches of a step, including those that only other ranks may have
   Optimizer optimizer_;
   WeightUpdate update_;

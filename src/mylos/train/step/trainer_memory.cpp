@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
+#include "mylos/optim/gradients/sample_exchange.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 #include "mylos/train/step/trainer.hpp"
 
@@ -13,9 +15,9 @@ namespace mylos {
 namespace {
 
 PartMemory reduction_of(const NetworkPlan& network) {
-  return GradientReduction::memory(network.layout, network.options.communication, network.ranks,
-                                   BufferStore::sum_bytes(network.chain),
-                                   Optimizer::exchanged_bytes(network.options.optimizer, network.layout));
+  return GradientReduction::memory(
+      network.layout, network.options.communication, network.ranks, BufferStore::sum_bytes(network.chain),
+      Optimizer::exchanged_bytes(network.options.optimizer, network.layout), network.sample_slot());
 }
 
 /// Returns a rank's bytes of the weights that updates change, including padding if they are sharded.
@@ -41,7 +43,8 @@ PartMemory trainer_memory(const NetworkPlan& network) {
   for (const PartMemory& part :
        {TrainingModel::memory(network.chain, network.layout, network.step.micro_batch),
         Optimizer::memory(network.options.optimizer, network.layout), BufferStore::memory(network.chain),
-        reduction_of(network), Trainer::memory(network)})
+        reduction_of(network), SampleExchange::memory(network.mesh().boxes(), network.exchanges()),
+        Trainer::memory(network)})
     memory.insert(memory.end(), part.begin(), part.end());
   return memory;
 }

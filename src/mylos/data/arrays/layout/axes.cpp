@@ -7,7 +7,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/data/files/grid_box.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 
 namespace mylos {
 namespace {

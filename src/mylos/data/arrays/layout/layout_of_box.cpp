@@ -1,6 +1,6 @@
 #include "mylos/data/arrays/layout/layout_of_box.hpp"
 
-#include "mylos/data/files/grid_box.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 
 namespace mylos {
 

@@ -115,9 +115,9 @@ bool ConvolutionBlock::needs_pre_activation() const {
   return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
 }
 
-std::size_t ConvolutionBlock::exchanged_bytes(std::int64_t rows) const {
-  const std::size_t of_gradient = extends_gradient() ? split_.output.exchanged_bytes(options_.type, rows) : 0;
-  return std::max(split_.input.exchanged_bytes(options_.type, rows), of_gradient);
+SampleExchangeSizes ConvolutionBlock::sample_exchanges(std::int64_t rows) const {
+  const std::size_t of_gradient = extends_gradient() ? split_.output.face_bytes(options_.type, rows) : 0;
+  return {.faces = std::max(split_.input.face_bytes(options_.type, rows), of_gradient)};
 }
 
 BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {

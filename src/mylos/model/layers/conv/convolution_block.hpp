@@ -12,7 +12,6 @@
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sample_exchange.hpp"
 #include "mylos/model/layers/conv/split_convolution.hpp"
 #include "mylos/model/options.hpp"
 
@@ -32,7 +31,7 @@ struct ConvolutionOptions {
   GridPart part = {};
 };
 
-class ConvolutionBlock final : public Block, public SampleExchange {
+class ConvolutionBlock final : public Block {
  public:
   /// Throws Error (bad_input) under the conditions of split().
   explicit ConvolutionBlock(ConvolutionOptions options);
@@ -43,7 +42,7 @@ class ConvolutionBlock final : public Block, public SampleExchange {
     return sums().sums_by_library(engines);
   }
   [[nodiscard]] const Convolution* convolution() const override { return &forward_; }
-  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
+  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

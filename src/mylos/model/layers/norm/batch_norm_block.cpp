@@ -70,9 +70,9 @@ void BatchNormBlock::add_up(const StepContext& context, const Tensor& sums) cons
   }
 }
 
-std::size_t BatchNormBlock::exchanged_bytes(std::int64_t /*rows*/) const {
-  if (!options_.over_boxes || options_.over_ranks) return 0;
-  return 2 * sizeof(double) * static_cast<std::size_t>(batch_norm_sums(options_.grid.channels));
+SampleExchangeSizes BatchNormBlock::sample_exchanges(std::int64_t /*rows*/) const {
+  if (!options_.over_boxes || options_.over_ranks) return {};
+  return {.sums = sizeof(double) * static_cast<std::size_t>(batch_norm_sums(options_.grid.channels))};
 }
 
 void BatchNormBlock::take_statistics(const StepContext& context, const ConstTensor& x,

@@ -11,7 +11,6 @@
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/kernels/options.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -30,7 +29,7 @@ struct BatchNormOptions {
 
 struct NormBackward;
 
-class BatchNormBlock final : public Block, public SampleExchange {
+class BatchNormBlock final : public Block {
  public:
   explicit BatchNormBlock(BatchNormOptions options);
 
@@ -43,7 +42,7 @@ class BatchNormBlock final : public Block, public SampleExchange {
     return has_others ? 1 : 2;
   }
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
-  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
+  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

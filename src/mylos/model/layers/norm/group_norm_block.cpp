@@ -70,9 +70,9 @@ BlockCost GroupNormBlock::cost(const Engines&, std::int64_t rows) const {
                    saved_pieces.bytes(), Backward(*this, rows, nullptr).pieces.bytes());
 }
 
-std::size_t GroupNormBlock::exchanged_bytes(std::int64_t rows) const {
-  if (options_.boxes == 1) return 0;
-  return 2 * sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups);
+SampleExchangeSizes GroupNormBlock::sample_exchanges(std::int64_t rows) const {
+  if (options_.boxes == 1) return {};
+  return {.sums = sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups)};
 }
 
 void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {

@@ -7,7 +7,6 @@
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -22,14 +21,14 @@ struct GroupNormOptions {
   DType gradient_type = DType::fp32;
 };
 
-class GroupNormBlock final : public Block, public SampleExchange {
+class GroupNormBlock final : public Block {
  public:
   /// Throws Error (bad_input) if the groups do not divide the channels.
   explicit GroupNormBlock(GroupNormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
+  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

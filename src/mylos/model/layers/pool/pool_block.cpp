@@ -86,9 +86,9 @@ void PoolBlock::average(const StepContext& context, const BlockMemory& memory) c
   average_of_sums(context.exec, options_.boxes * grid.points(), own.sums.as<double>(), memory.output);
 }
 
-std::size_t PoolBlock::exchanged_bytes(std::int64_t rows) const {
-  if (options_.boxes == 1) return 0;
-  return 2 * sizeof(double) * static_cast<std::size_t>(rows * options_.shape.input.channels);
+SampleExchangeSizes PoolBlock::sample_exchanges(std::int64_t rows) const {
+  if (options_.boxes == 1) return {};
+  return {.sums = sizeof(double) * static_cast<std::size_t>(rows * options_.shape.input.channels)};
 }
 
 void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,

@@ -6,7 +6,6 @@
 
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sample_exchange.hpp"
 
 namespace mylos {
 
@@ -20,14 +19,14 @@ struct PoolOptions {
   std::int64_t boxes = 1;    // global_average: of a sample, of which the input is one
 };
 
-class PoolBlock final : public Block, public SampleExchange {
+class PoolBlock final : public Block {
  public:
   /// Throws Error (bad_input) under the conditions of check(shape).
   explicit PoolBlock(PoolOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
-  [[nodiscard]] std::size_t exchanged_bytes(std::int64_t rows) const override;
+  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

@@ -50,8 +50,8 @@ bool RunEvaluations::evaluate(const Quiesced& quiet, RunContext& run) {
 }
 
 std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet, RunContext& run) {
-  const InferenceContext context{run.trainer().execution(), *run.assembly.engines, run.trainer().model(),
-                                 classes_};
+  InferenceContext context{run.trainer().execution(), *run.assembly.engines, run.trainer().model(), classes_};
+  context.sample_ranks = run.trainer().sample_ranks();
   const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;

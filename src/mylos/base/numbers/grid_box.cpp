@@ -1,4 +1,4 @@
-#include "mylos/data/files/grid_box.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@ namespace mylos {
 namespace {
 
 /// Returns what the deck has.
-std::string text_of(const GridPart& part) {
+std::string describe_boxes(const GridPart& part) {
   return fmt::format("mesh.space divides samples into {} boxes", fmt::join(part.boxes, " x "));
 }
 
@@ -19,8 +19,8 @@ GridBox box_of(const GridPart& part, const std::vector<std::int64_t>& extents, c
   const std::size_t axes = part.boxes.size();
   if (extents.empty() || extents.size() > axes) {
     fail_input(errors::bad_value, "{}: its samples have {}, but {}; boxes need a grid of 1 to {} axes", where,
-               extents.empty() ? "no grid" : fmt::format("a grid of {} axes", extents.size()), text_of(part),
-               axes);
+               extents.empty() ? "no grid" : fmt::format("a grid of {} axes", extents.size()),
+               describe_boxes(part), axes);
   }
   GridBox box;
   const std::size_t lacking = axes - extents.size();
@@ -29,13 +29,13 @@ GridBox box_of(const GridPart& part, const std::vector<std::int64_t>& extents, c
       if (!part.is_split(i)) continue;
       fail_input(errors::bad_value,
                  "{}: its samples have a grid of {} {}, but {}; give one number for each axis of the grid",
-                 where, extents.size(), extents.size() == 1 ? "axis" : "axes", text_of(part));
+                 where, extents.size(), extents.size() == 1 ? "axis" : "axes", describe_boxes(part));
     }
     box.extents[i] = extents[i - lacking];
     if (box.extents[i] % part.boxes[i] != 0) {
       fail_input(errors::bad_value,
                  "{}: its samples have a grid of [{}], but {}; boxes are equal, and {} does not divide {}",
-                 where, fmt::join(extents, ", "), text_of(part), part.boxes[i], box.extents[i]);
+                 where, fmt::join(extents, ", "), describe_boxes(part), part.boxes[i], box.extents[i]);
     }
     const AxisBox along = box_of_axis(part, i - lacking, extents.size(), box.extents[i]);
     box.first[i] = along.first;

@@ -1,0 +1,164 @@
+"""Samples divided over ranks ([mesh]): losses, weights and evaluations are those of whole samples, on any split and mix with the batch, in
+all types, with recomputation, shards, averages, frozen layers and rollouts, and across restarts; what cannot be divided is refused.
+
+usage: test_mesh.py MYLOS
+"""
+import shutil
+import signal
+
+import h5py
+import numpy
+
+from support.cases import run_cases
+from support.decks import deck_text, layer
+from support.processes import finish, ranks_of, require_none_left, send, wait_until
+from support.run_folders import compare_runs, last_checkpoint, losses_of, weights_of
+
+LEVELS = 13
+
+
+def write_plane(path, high=24, wide=16, seed=3):
+    """Waves that travel through a periodic plane; a constant; a mask of points that count."""
+    source = numpy.random.default_rng(seed)
+    y, x = numpy.meshgrid(numpy.arange(high) / high, numpy.arange(wide) / wide, indexing="ij")
+    with h5py.File(path, "w") as file:
+        for name, (a, b) in dict(u=(1, 2), v=(2, 1)).items():
+            phase = 2 * numpy.pi * (a * y + b * x) + 0.4 * numpy.arange(LEVELS)[:, None, None]
+            file[name] = (numpy.sin(phase) + 0.1 * source.normal(size=(LEVELS, high, wide))).astype("f4")
+        file["height"] = source.normal(size=(high, wide)).astype("f4")
+        file["area"] = (1.5 + numpy.cos(2 * numpy.pi * y)).astype("f4")
+        file["sea"] = (source.random((high, wide)) > 0.2).astype("i1")
+
+
+def plane_deck(*, layers=(), **sections):
+    keys = dict(run=dict(name="plane", steps=6, log_every=1, evaluate_every=3, seed=5),
+                data=dict(train="plane.h5", test="plane.h5", batch=4, micro_batch=2, normalize="channel"),
+                data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], constants=["/height"], axes="time y x"),
+                model=dict(type="unet", channels=[6, 10], blocks=1, fields=2, edges="periodic", norm="none", activation="gelu", loss="mse"),
+                precision=dict(compute="fp32"), optimizer=dict(lr=2e-3, clip_norm=0.5), checkpoint=dict(every=3, keep_last=0))
+    for name, values in sections.items():
+        keys[name] = values if values is None or name not in keys else keys[name] | values
+    return deck_text(layers=layers, **keys)
+
+
+STRIDED = dict(model=dict(type="chain", loss="huber", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None), layers=[
+    layer("conv", outputs=6, kernel=5, edges="periodic", activation="gelu"),
+    layer("conv", outputs=8, kernel=3, stride=2, activation="silu", norm="batchnorm", bias=False),
+    layer("conv", outputs=8, kernel=3, dilation=2, groups=2, edges="periodic", activation="relu"),
+    layer("max_pool", kernel=2), layer("conv", outputs=8, kernel=3, groups=8, activation="tanh"),
+    layer("upsample", factor=2), layer("conv", outputs=6, kernel=4, stride=2, padding=1, transposed=True, activation="gelu"),
+    layer("conv", outputs=2, kernel=1)])
+
+
+def agree(command, whole, split, tolerance, what):
+    """Losses of all steps, evaluations, and the last weights relative to how far they have moved at most."""
+    numpy.testing.assert_allclose(losses_of(command, split), losses_of(command, whole), rtol=tolerance, err_msg=what)
+    evaluations = [[float(row["loss"]) for row in command.rows(f"{folder}/evaluations.csv")] for folder in (split, whole)]
+    numpy.testing.assert_allclose(*evaluations, rtol=tolerance, err_msg=what)
+    a, b = (weights_of(last_checkpoint(command, folder)) for folder in (whole, split))
+    assert a.keys() == b.keys()
+    for name in a:
+        scale = numpy.abs(a[name]).max() + 1e-3
+        assert numpy.abs(a[name] - b[name]).max() <= 20 * tolerance * scale, (what, name, numpy.abs(a[name] - b[name]).max(), scale)
+
+
+SPLITS = (([2, 1], 2), ([1, 2], 2), ([3, 1], 3), ([2, 2], 4), ([2, 1], 4), ([1, 4], 4))
+
+
+def check_splits(command):
+    write_plane(command.folder / "plane.h5")
+    for name, keys in dict(unet={}, chain=STRIDED).items():
+        command.write(f"{name}.toml", plane_deck(**keys))
+        command.must("train", f"{name}.toml", f"run.folder={name}")
+        for space, ranks in SPLITS:
+            folder = f"{name}-{space[0]}x{space[1]}-{ranks}"
+            command.must("train", f"{name}.toml", f"run.folder={folder}", f"mesh.space={space}", ranks=ranks)
+            agree(command, name, folder, 2e-5, folder)
+
+
+def check_types_and_memory(command):
+    command.write("deck.toml", plane_deck())
+    for compute, tolerance in dict(bf16=2e-2, fp16=3e-3).items():
+        command.must("train", "deck.toml", f"run.folder={compute}", f"precision.compute={compute}")
+        split = ["train", "deck.toml", f"precision.compute={compute}", "mesh.space=[2, 1]"]
+        command.must(*split, f"run.folder={compute}-split", ranks=4)
+        agree(command, compute, f"{compute}-split", tolerance, compute)
+        for way, *keys in (("recompute", "memory.recompute=all"), ("shard", "optimizer.shard=state"), ("again",)):
+            command.must(*split, *keys, f"run.folder={compute}-{way}", ranks=4)
+            compare_runs(command, f"{compute}-split", f"{compute}-{way}")
+
+
+def check_weights_and_rollouts(command):
+    for what, keys in dict(areas=dict(data__weights=dict(file="plane.h5", array="/area")),
+                           masks=dict(data__arrays=dict(mask="/sea")),
+                           average=dict(optimizer=dict(average=0.9)),
+                           rollout=dict(rollout=dict(steps=3)),
+                           masked_rollout=dict(rollout=dict(steps=2, detach=True), data__arrays=dict(mask="/sea"))).items():
+        command.write(f"{what}.toml", plane_deck(**keys))
+        command.must("train", f"{what}.toml", f"run.folder={what}")
+        command.must("train", f"{what}.toml", f"run.folder={what}-split", "mesh.space=[2, 2]", ranks=4)
+        agree(command, what, f"{what}-split", 2e-5, what)
+
+
+def check_restarts(command):
+    """From whole samples to a split, to another one, and back; stopped where they were, with the bits of a run that went on."""
+    command.write("deck.toml", plane_deck())
+    command.must("train", "deck.toml", "run.folder=went-on", "mesh.space=[2, 1]", ranks=2)
+    checkpoint = "went-on/checkpoints/step-0000000003.h5"
+    command.must("train", "deck.toml", "run.folder=resumed", "mesh.space=[2, 1]", "--restart", checkpoint, ranks=2)
+    compare_runs(command, "went-on", "resumed")
+    for folder, ranks, *keys in (("resumed-whole", 1), ("resumed-other", 4, "mesh.space=[1, 2]")):
+        command.must("train", "deck.toml", f"run.folder={folder}", *keys, "--restart", checkpoint, ranks=ranks)
+        a, b = (weights_of(last_checkpoint(command, each)) for each in ("went-on", folder))
+        for name in a:
+            numpy.testing.assert_allclose(a[name], b[name], atol=2e-5, err_msg=f"{folder} {name}")
+    command.must("predict", last_checkpoint(command, "went-on"), "plane.h5", "predictions.h5")  # of whole samples
+
+
+def check_refusals(command):
+    def refuse(error, *parts, ranks=2, space="[2, 1]", **keys):
+        command.write("wrong.toml", plane_deck(**keys))
+        command.must_refuse(["train", "wrong.toml", f"mesh.space={space}"], error, "mesh.space", *parts, ranks=ranks)
+
+    refuse("wrong-rank-count", ranks=3)
+    refuse("keys-conflict", space="[5, 1]", ranks=5)
+    refuse("keys-conflict", space="[2]")
+    refuse("keys-conflict", run=dict(reproducible=True))
+    refuse("keys-conflict", model=dict(dropout=0.1))
+    refuse("keys-conflict", model=dict(edges="reflect"))
+    refuse("keys-conflict", model=dict(loss="relative_l2"))
+    command.write("dense.toml", plane_deck(**{**STRIDED, "layers": [*STRIDED["layers"], layer("dense", outputs=768)]}))
+    command.must_refuse(["train", "dense.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "dense", ranks=2)
+
+
+ENDLESS = ["run.steps=100000000", "run.evaluate_every=1000000", "checkpoint.every=0", "mesh.space=[2, 1]", "communication.timeout=2"]
+GRACE = 15  # seconds: the deadline, the ranks' last words, the launcher
+
+
+def check_lost_ranks(command):
+    """One rank's file is cut, one stops: all end, with one cause. What a rank cannot read, the others do not wait for."""
+    command.write("deck.toml", plane_deck())
+    folders = [f"disk-{rank}" for rank in range(2)]
+    for folder in folders:
+        (command.folder / folder).mkdir()
+        for name in ("deck.toml", "plane.h5"):
+            shutil.copy(command.folder / name, command.folder / folder / name)
+    run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS, f"run.folder={command.folder / 'cut'}")
+    wait_until((command.folder / "cut/history.csv").exists, "the run has not begun")
+    with open(command.folder / folders[1] / "plane.h5", "r+b") as file:
+        file.truncate(10000)
+    code, _, stderr = finish(run, GRACE)
+    said = [line for line in stderr.splitlines() if line.startswith("mylos: ")]
+    assert code == 2 and len(said) == 1 and "rank 1: " in said[0] and said[0].endswith("[file-changed]"), (code, said)
+    require_none_left(command)
+
+    run = command.start_with_own_messages("train", "deck.toml", *ENDLESS, "run.folder=stopped", ranks=2)
+    wait_until((command.folder / "stopped/history.csv").exists, "the run has not begun")
+    send(signal.SIGSTOP, [ranks_of(command)[1]])
+    code = finish(run, GRACE)[0]
+    said = [line for rank in range(2) for line in command.text(f"messages-{rank}").splitlines() if line.startswith("mylos: ")]
+    assert code == 1 and len(said) == 1 and "rank 1" in said[0] and said[0].endswith("[communication-failed]"), (code, said)
+    require_none_left(command)
+
+
+run_cases(check_splits, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks)
