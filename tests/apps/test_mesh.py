@@ -1,8 +1,10 @@
 """Samples divided over ranks ([mesh]): losses, weights and evaluations are those of whole samples, on any split and mix with the batch, in
 all types, with recomputation, shards, averages, frozen layers and rollouts, and across restarts; what cannot be divided is refused.
 
-usage: test_mesh.py MYLOS
+usage: test_mesh.py MYLOS [--full]
 """
+import json
+import re
 import shutil
 import signal
 
@@ -131,6 +133,28 @@ def check_refusals(command):
     command.must_refuse(["train", "dense.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "dense", ranks=2)
 
 
+def check_plans(command, full):
+    """A sample that no recomputation makes fit: the refusal names the division that does, `mylos plan` says the same of it, and the run
+    stays within the bytes of its plan. --full: a volume that eight ranks of 512 MiB hold together."""
+    extents, channels, budget = ([96, 96, 96], [16, 32, 64], "512 MiB") if full else ([192, 192, 4], [16, 32], "150 MiB")
+    source = numpy.random.default_rng(1)
+    with h5py.File(command.folder / "volume.h5", "w") as file:
+        for name in ("u", "v"):
+            file[name] = source.standard_normal((5, *extents)).astype("f4")
+    sections = dict(run=dict(name="volume", steps=2, log_every=1), data=dict(train="volume.h5", test=None, batch=1, micro_batch=1),
+                    data__arrays=dict(constants=None, axes="time z y x"), model=dict(channels=channels), memory=dict(budget=budget),
+                    checkpoint=dict(every=0))
+    command.write("volume.toml", plane_deck(**sections))
+    refusal = command.must_refuse(["plan", "volume.toml"], "does-not-fit", "mesh.space = [", code=3).stderr
+    space, ranks = re.search(r"mesh\.space = \[([\d, ]+)\].* on (\d+) ranks", refusal).groups()
+    planned = json.loads(command.must("plan", "volume.toml", f"mesh.space=[{space}]", "--ranks", ranks, "--json").stdout)
+    assert planned["rank_bytes"] <= planned["budget_bytes"]
+    command.must("train", "volume.toml", f"mesh.space=[{space}]", "run.folder=volume", ranks=int(ranks))
+    summary = json.loads(command.text("volume/summary.json"))["memory"]
+    assert summary["host_peak_bytes"] <= summary["budget_bytes"], summary
+    print(f"{budget} a rank: refused whole, trained as [{space}] on {ranks} ranks; plan {summary['planned_bytes']}, peak {summary['host_peak_bytes']}")
+
+
 ENDLESS = ["run.steps=100000000", "run.evaluate_every=1000000", "checkpoint.every=0", "mesh.space=[2, 1]", "communication.timeout=2"]
 GRACE = 15  # seconds: the deadline, the ranks' last words, the launcher
 
@@ -161,4 +185,5 @@ def check_lost_ranks(command):
     require_none_left(command)
 
 
-run_cases(check_splits, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks)
+run_cases(check_splits, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks,
+          check_plans)
