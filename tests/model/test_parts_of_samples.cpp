@@ -9,6 +9,7 @@
 #include "model/listed_layers.hpp"
 #include "model/mpi_sample_ranks.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/parts.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/network/training_model.hpp"
