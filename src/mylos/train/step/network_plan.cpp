@@ -28,6 +28,16 @@ bool make_the_same_layout(const NetworkPlan& plan, const Options& options, int r
          plan.ranks == ranks;
 }
 
+/// The grid may be that of the data, of which the deck says nothing.
+void require_axes(const std::vector<std::int64_t>& space, const std::vector<std::int64_t>& shape) {
+  if (space.empty() || shape.size() < 2 || shape.size() == space.size() + 1) return;
+  fail_input(
+      errors::keys_conflict,
+      "mesh.space = [{}] has {} numbers, and the grid of a sample has {} axes, [{}] with its channels; "
+      "give one number for each axis, 1 for those that are not to be divided",
+      fmt::join(space, ", "), space.size(), shape.size() - 1, fmt::join(shape, ", "));
+}
+
 /// Returns the rollout of the model's part of each sample.
 RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model) {
   if (!model.part.is_split()) return rollout;
@@ -48,6 +58,7 @@ RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model) {
 /// `before`: a plan to share with, or null.
 NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int ranks, bool input_gradients) {
   NetworkPlan plan;
+  require_axes(options.mesh.space, options.model.shape);
   options.model.part = Mesh(options.mesh, rank, ranks).part();
   plan.step = make_step_plan(options, rank, ranks);
   const bool same_chain = before != nullptr && make_the_same_chain(*before, options, plan.step);
