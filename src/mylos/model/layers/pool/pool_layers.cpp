@@ -23,7 +23,8 @@ void append_pool(GrowingChain& network, std::string_view kind, PoolType pool, co
                  std::size_t axes) {
   PoolOptions options{.name = network.name(), .pool = pool, .shape = shape};
   options.type = network.types().without_weights(network.name(), kind);
-  if (network.last().axes > 0) options.boxes = network.model().part.count();
+  if (pool == PoolType::global_average && network.last().axes > 0)
+    options.boxes = network.model().part.count();
   auto block = std::make_unique<PoolBlock>(std::move(options));
   const GridShape output = block->output();
   network.append(std::move(block), output, axes);
