@@ -65,12 +65,15 @@ def agree(command, whole, split, tolerance, what):
         assert numpy.abs(a[name] - b[name]).max() <= 20 * tolerance * scale, (what, name, numpy.abs(a[name] - b[name]).max(), scale)
 
 
+FNO = dict(model=dict(type="fno", width=8, modes=[9, 6], blocks=2, channels=None, edges=None, norm=None))
+
+
 SPLITS = (([2, 1], 2), ([1, 2], 2), ([3, 1], 3), ([2, 2], 4), ([2, 1], 4), ([1, 4], 4))
 
 
 def check_splits(command):
     write_plane(command.folder / "plane.h5")
-    for name, keys in dict(unet={}, chain=STRIDED).items():
+    for name, keys in dict(unet={}, chain=STRIDED, fno=FNO).items():
         command.write(f"{name}.toml", plane_deck(**keys))
         command.must("train", f"{name}.toml", f"run.folder={name}")
         for space, ranks in SPLITS:
@@ -130,6 +133,7 @@ def check_refusals(command):
     refuse("keys-conflict", model=dict(dropout=0.1))
     refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))
+    refuse("keys-conflict", "pad", model=FNO["model"] | dict(padding=[0.25, 0]))
     command.write("dense.toml", plane_deck(**{**STRIDED, "layers": [*STRIDED["layers"], layer("dense", outputs=768)]}))
     command.must_refuse(["train", "dense.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "dense", ranks=2)
 

@@ -68,8 +68,8 @@ TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
                  {"mesh.space", "layer 'b' (dense)", "global_pool"});
   expect_refused(divided({conv("a", 2, {3}), {.kind = kinds::Positions{}, .name = "b"}}),
                  {"mesh.space", "layer 'b' (positions)", "conv"});
-  expect_refused(divided({{.kind = kinds::Spectral{.modes = {3}}, .name = "a", .outputs = 2}}),
-                 {"layer 'a'", "mesh.space"});
+  expect_refused(divided({{.kind = kinds::Spectral{.modes = {12, 17}}, .name = "a", .outputs = 2}}),
+                 {"layer 'a'", "17 modes", "16"}, errors::bad_layer);
   LayerOptions drops = conv("a", 2, {3});
   drops.dropout = 0.5;
   expect_refused(divided({drops}), {"mesh.space", "layer 'a'", "dropout"});

@@ -273,4 +273,46 @@ TEST(PartsOfSamples, LinesAndVolumesAreDividedToo) {
   }
 }
 
+LayerOptions spectral(std::string name, std::int64_t outputs, PerAxis modes,
+                      Activation activation = Activation::none) {
+  return {.kind = kinds::Spectral{.modes = std::move(modes)},
+          .name = std::move(name),
+          .outputs = outputs,
+          .activation = activation};
+}
+
+TEST(PartsOfSamples, SpectralLayersTransformWholeSamples) {
+  const auto expect = [](const std::vector<std::int64_t>& shape, const PerAxis& modes, const PerAxis& fewer) {
+    LayerOptions down = conv("down", 4, {2}, {2});
+    std::get<kinds::Conv>(down.kind).padding = {0};
+    const LayerOptions up{.kind = kinds::Upsample{}};
+    LayerOptions coarse = with_norm(spectral("b", 4, fewer), NormType::batchnorm);
+    std::get<kinds::Spectral>(coarse.kind).bias = false;  // its gradient would be zero but for rounding
+    const ModelOptions model = field(shape, 3,
+                                     {spectral("a", 4, modes, Activation::gelu),
+                                      down,
+                                      coarse,
+                                      up,
+                                      {.kind = kinds::Concat{}, .skip_from = "a"},
+                                      conv("c", 4, {1}),
+                                      spectral("d", 3, modes)});
+    expect_parts(model, fmt::format("spectral layers on {} axes", shape.size() - 1));
+    expect_parts(model, fmt::format("spectral layers on {} axes in bf16", shape.size() - 1), DType::bf16);
+  };
+  expect({48, 2}, {11}, {24});
+  expect({24, 24, 2}, {5, 8}, {3, 12});
+  expect({12, 24, 24, 2}, {3, 4, 5}, {2, 3, 4});
+}
+
+TEST(PartsOfSamples, FourierNeuralOperatorsAreThoseOfWholeSamples) {
+  ModelOptions model = field({24, 12, 3}, 2, {});
+  model.type = ModelType::fno;
+  model.width = 6;
+  model.blocks = 2;
+  model.modes = {8, 5};
+  model.fields = 2;
+  model.activation = Activation::gelu;
+  expect_parts(model, "fno");
+}
+
 }  // namespace mylos::parts_of_samples_test

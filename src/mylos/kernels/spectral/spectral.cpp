@@ -8,6 +8,7 @@
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"
+#include "mylos/kernels/spectral/spectral_sums.hpp"
 
 namespace mylos {
 namespace {
@@ -101,11 +102,14 @@ struct SpectralConvolution::Backward {
            std::byte* workspace)
       : pieces(workspace),
         mirrored(pieces.take_tensor(own.type_, mode_count(own.shape_), 4 * samples * own.shape_.outputs)),
-        buffers(own.counted_backward(engines, samples, input), pieces) {}
+        buffers(own.counted_backward(engines, samples, input), pieces) {
+    if (input) sums = own.take_sums(pieces, samples, own.shape_.outputs);
+  }
 
   Pieces pieces;
   Tensor mirrored;  // ê
   Buffers buffers;
+  Tensor sums;  // of the boxes
 };
 
 SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
@@ -117,13 +121,15 @@ SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
 SpectralConvolution::Transform SpectralConvolution::transform(bool to_points, std::int64_t samples,
                                                               std::int64_t channels) const {
   const Extents& points = shape_.input.extent;
+  const Extents whole = whole_grid(shape_).extent;
   const Extents basis = coefficient_grid(shape_, 1).extent;
   Transform result;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t axis = to_points ? 2 - i : i;
-    if (points[axis] == 1) continue;
+    if (whole[axis] == 1) continue;
     const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
-    const DType type = !to_points && inner == channels ? DType::fp32 : type_;
+    const bool is_last = product_over(whole, axis + 1, 3) == 1;
+    const DType type = !to_points && is_last ? DType::fp32 : type_;
     GemmBatch batch = batch_of({.m = to_points ? points[axis] : basis[axis],
                                 .n = inner,
                                 .k = to_points ? basis[axis] : points[axis],
@@ -173,16 +179,18 @@ void SpectralConvolution::plan_analysis(Buffers& buffers, const Engines& engines
 }
 
 /// Returns q [samples, coefficients · channels].
-const float* SpectralConvolution::run_analysis(const SpectralStep& step, Buffers& buffers,
-                                               const ConstTensor& x, std::int64_t channels) const {
+float* SpectralConvolution::run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
+                                         std::int64_t channels) const {
   const Transform gemms = transform(false, x.rows(), channels);
-  const void* values = x.data();
-  for (const auto& of_axis : gemms)
-    values = buffers.multiply(step, of_axis.batch, step.matrices.analysis[of_axis.axis], values);
-  if (gemms.count > 0) return static_cast<const float*>(values);
+  void* results = nullptr;
+  for (const auto& of_axis : gemms) {
+    const void* const values = results == nullptr ? x.data() : results;
+    results = buffers.multiply(step, of_axis.batch, step.matrices.analysis[of_axis.axis], values);
+  }
+  if (gemms.count > 0) return static_cast<float*>(results);
   std::byte* const copy = buffers.next(element_bytes(x.rows() * channels, DType::fp32));  // of one point
   convert(step.exec, x, Tensor(copy, DType::fp32, x.rows(), channels));
-  return reinterpret_cast<const float*>(copy);
+  return reinterpret_cast<float*>(copy);
 }
 
 void SpectralConvolution::plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
@@ -233,7 +241,9 @@ std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std:
              "the coefficients of {} samples are too many for one kernel, which counts those of {}", samples,
              max_samples());
   }
-  return counted_analysis(engines, samples).memory_bytes();
+  Pieces sums(nullptr);
+  static_cast<void>(take_sums(sums, samples, shape_.input.channels));
+  return counted_analysis(engines, samples).memory_bytes() + sums.bytes();
 }
 
 void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x,
@@ -241,7 +251,9 @@ void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x
   const std::int64_t channels = shape_.input.channels;
   Pieces pieces(step.workspace);
   Buffers buffers(counted_analysis(step.engines, x.rows()), pieces);
-  const float* const q = run_analysis(step, buffers, x, channels);
+  const Tensor sums = take_sums(pieces, x.rows(), channels);
+  float* const q = run_analysis(step, buffers, x, channels);
+  add_up_boxes(step, q, sums);
   gather_modes(step.exec, shape_, x.rows(), channels, q, ModeRows::parts, coefficients);
 }
 
@@ -290,7 +302,7 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
   Backward own(*this, step.engines, samples, needs_input, step.workspace);
   Buffers& buffers = own.buffers;
 
-  const float* const of_dy = run_analysis(step, buffers, dy, shape_.outputs);
+  float* const of_dy = run_analysis(step, buffers, dy, shape_.outputs);
   if (!gradients.bias.empty())
     bias_gradient(step.exec, shape_, samples, of_dy, gradients.accumulate, gradients.bias);
   gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
@@ -305,6 +317,10 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
   }
   if (!needs_input) return;
 
+  if (!own.sums.empty()) {  // of_dy lies in the buffer that those products have not taken
+    add_up_boxes(step, of_dy, own.sums);
+    gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
+  }
   const void* const mixed =
       buffers.multiply(step, transposed_mixing(samples), own.mirrored.data(), weight.data());
   run_synthesis(step, buffers, mixed, MixedRows::parts, {}, shape_.input.channels, gradients.input);

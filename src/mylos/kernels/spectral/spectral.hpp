@@ -13,6 +13,11 @@
 //
 //   ê = analysis(dy)     dx = synthesis(w · ê W^H)     dW = N · w · x̂^H ê     db = N · ê(0)
 //
+// Of samples that several ranks divide, analysis multiplies the points of a box by their columns of C_a /
+// n_a, and synthesis gives the points of the box from their rows of C_aᵀ: axes are independent. The q of
+// whole samples are sums over the boxes, once for x̂ and once for the ê of dx. dW and db read the ê of the box
+// alone: sums of gradients over all ranks then count each point once.
+//
 // No value of an analysis is larger than 2^d times the largest of its input. A coefficient q of a synthesis,
 // and what lies between its axes, is at most (4/3)^d times the largest value of the field before the bias: it
 // is 2 averages per axis of that field times a cos or sin, whose magnitudes average at most 2/3. So half may
@@ -25,15 +30,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/kernels/spectral/spectral_shape.hpp"
 
 namespace mylos {
 
+class Pieces;
 enum class MixedRows;  // spectral_coefficients.hpp
 
 /// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis]
@@ -44,6 +52,12 @@ enum class MixedRows;  // spectral_coefficients.hpp
 /// Write the numbers of these matrices from index `first` on.
 void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
 void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
+
+/// Write the numbers of the columns (analysis) or rows (synthesis) of the box's points.
+void write_analysis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
+                    std::span<float> numbers);
+void write_synthesis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
+                     std::span<float> numbers);
 
 /// The matrices of the axes, in the type of the convolution, in device memory. Those of an axis of one point
 /// are not read.
@@ -58,6 +72,8 @@ struct SpectralStep {
   const Engines& engines;
   const SpectralMatrices& matrices;
   std::byte* workspace;  // aligned like an Arena's tensors
+  /// Replaces doubles by their sums over the boxes of the samples. Without it, those of the others are zeros.
+  std::function<void(const Tensor& doubles)> add_up = {};
 };
 
 struct SpectralGradients {
@@ -93,6 +109,10 @@ class SpectralConvolution {
   [[nodiscard]] std::size_t backward_workspace(const Engines& engines, std::int64_t samples,
                                                bool input) const;
 
+  /// Returns the bytes of the doubles that the ranks of a sample add up, of x (or y: its channels); 0 if it
+  /// is not divided.
+  [[nodiscard]] std::size_t sum_bytes(std::int64_t samples, std::int64_t channels) const;
+
   /// Returns the operations of one transform of a sample, of x (analysis) or y (synthesis): they are the same
   /// in both directions.
   [[nodiscard]] double transform_flops(std::int64_t channels) const;
@@ -120,8 +140,9 @@ class SpectralConvolution {
   [[nodiscard]] GemmBatch weight_gradient_gemms(std::int64_t samples) const;
   void plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                      std::int64_t channels) const;
-  [[nodiscard]] const float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
-                                          std::int64_t channels) const;
+  [[nodiscard]] float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
+                                    std::int64_t channels) const;
+  [[nodiscard]] Tensor take_sums(Pieces& pieces, std::int64_t samples, std::int64_t channels) const;
   void plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                       std::int64_t channels) const;
   void run_synthesis(const SpectralStep& step, Buffers& buffers, const void* mixed, MixedRows rows,

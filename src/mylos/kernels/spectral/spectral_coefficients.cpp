@@ -12,7 +12,7 @@ struct WaveNumbers {
   explicit WaveNumbers(const SpectralShape& shape)
       : half{{shape.modes[0] / 2, shape.modes[1] / 2, shape.modes[2] / 2}},
         ends{{(shape.modes[0] + 1) / 2, (shape.modes[1] + 1) / 2, shape.modes[2] / 2 + 1}},
-        width(shape.input.extent[2]),
+        width(whole_grid(shape).extent[2]),
         modes(kept_wave_numbers(shape)),
         coefficients(coefficient_grid(shape, 1).extent) {}
 
@@ -147,7 +147,7 @@ template <class T>
 void scale(const Execution& exec, const SpectralShape& shape, const float* products, bool accumulate,
            std::int64_t columns, T* gradient) {
   const WaveNumbers waves(shape);
-  const auto points = static_cast<float>(shape.input.points());
+  const auto points = static_cast<float>(whole_grid(shape).points());
   for_each_tile(
       exec, "spectral_dw", mode_count(shape), columns,
       KOKKOS_LAMBDA(std::int64_t mode, std::int64_t first, std::int64_t count) {
@@ -170,7 +170,7 @@ template <class T>
 void sum_means(const Execution& exec, const SpectralShape& shape, std::int64_t samples, const float* q,
                bool accumulate, std::int64_t channels, T* gradient) {
   const std::int64_t stride = coefficient_grid(shape, channels).columns();
-  const auto points = static_cast<float>(shape.input.points());
+  const auto points = static_cast<float>(whole_grid(shape).points());
   for_each_element(
       exec, "spectral_db", channels, KOKKOS_LAMBDA(std::int64_t channel) {
         float sum = 0.0f;

@@ -52,16 +52,26 @@ std::size_t matrix_size(std::int64_t points, std::int64_t modes) {
 
 }  // namespace
 
-void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
-  write_rows(points, first, numbers, [=](std::int64_t index, std::int64_t point) {
-    return basis_value(index, modes / 2, point, points) / static_cast<double>(points);
+void write_analysis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
+                    std::span<float> numbers) {
+  write_rows(box.count, first, numbers, [=](std::int64_t index, std::int64_t point) {
+    return basis_value(index, modes / 2, box.first + point, points) / static_cast<double>(points);
   });
 }
 
-void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
+void write_synthesis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
+                     std::span<float> numbers) {
   write_rows(basis_size(modes), first, numbers, [=](std::int64_t point, std::int64_t index) {
-    return basis_value(index, modes / 2, point, points);
+    return basis_value(index, modes / 2, box.first + point, points);
   });
+}
+
+void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
+  write_analysis(points, {0, points}, modes, first, numbers);
+}
+
+void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
+  write_synthesis(points, {0, points}, modes, first, numbers);
 }
 
 std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes) {

@@ -9,7 +9,7 @@ void check(const SpectralShape& shape) {
   check_grid(shape.input, "a spectral convolution's input");
   check_grid(output_grid(shape), "a spectral convolution's output");
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t points = shape.input.extent[axis];
+    const std::int64_t points = whole_grid(shape).extent[axis];
     if (shape.modes[axis] >= 1 && shape.modes[axis] <= points) continue;
     fail_input(errors::bad_layer, "{} modes in {}, which has {} points; the largest number allowed is {}",
                shape.modes[axis], axis_names[axis], points, points);

@@ -13,10 +13,14 @@
 // other than the last, to k - 1 (it shifts by n/2 in the wrong direction); its later versions do as this
 // does.
 //
+// Of samples that several ranks divide (GridPart), `input` is a rank's box. p, n and N remain those of the
+// whole grid: x̂ is the sum of what all boxes add to it.
+//
 // A mode is a combination of kept wave numbers. Modes are numbered row-major, depth first, each axis from its
 // lowest wave number: as in the weights [in, out, modes...] of neuraloperator.
 #pragma once
 
+#include "mylos/base/grid_part.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
@@ -25,6 +29,7 @@ struct SpectralShape {
   GridShape input;
   std::int64_t outputs = 1;   // channels
   Extents modes = {1, 1, 1};  // of each axis; 1 on an axis that the grid lacks
+  GridPart part = {};         // which box of the samples' grid `input` is
 };
 
 /// Throws Error (bad_input) if a number of modes is less than 1 or more than the points of its axis, or if a
@@ -32,6 +37,13 @@ struct SpectralShape {
 void check(const SpectralShape& shape);
 
 [[nodiscard]] GridShape output_grid(const SpectralShape& shape);
+
+/// Returns the grid of whole samples of the input.
+[[nodiscard]] constexpr GridShape whole_grid(const SpectralShape& shape) {
+  GridShape grid = shape.input;
+  for (std::size_t axis = 0; axis < 3; ++axis) grid.extent[axis] *= shape.part.boxes[axis];
+  return grid;
+}
 
 /// Returns the wave numbers that each axis keeps: m, and along the last axis m/2 + 1.
 [[nodiscard]] constexpr Extents kept_wave_numbers(const SpectralShape& shape) {

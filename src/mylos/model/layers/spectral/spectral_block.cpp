@@ -9,6 +9,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/model/block/cast.hpp"
+#include "mylos/model/sample_ranks.hpp"
 
 namespace mylos {
 
@@ -17,9 +18,13 @@ namespace {
 constexpr std::size_t saves_coefficients = 0;  // variant "all"
 
 /// Returns the name of an axis's matrix, which determines it: "analysis_64_12_bf16". Odd numbers of modes
-/// have the matrix of the even number below.
-std::string matrix_name(const char* transform, std::int64_t points, std::int64_t modes, DType type) {
-  return fmt::format("{}_{}_{}_{}", transform, points, modes / 2 * 2, name_of(type));
+/// have the matrix of the even number below. Those of a box's points along a divided axis are the axis's own,
+/// "analysis_64_12_bf16_height": then all ranks of a sample share as many.
+std::string matrix_name(const char* transform, const SpectralShape& shape, std::size_t axis, DType type) {
+  std::string name = fmt::format("{}_{}_{}_{}", transform, whole_grid(shape).extent[axis],
+                                 shape.modes[axis] / 2 * 2, name_of(type));
+  if (shape.part.is_split(axis)) name += fmt::format("_{}", axis_names[axis]);
+  return name;
 }
 
 }  // namespace
@@ -76,10 +81,8 @@ SpectralBlock::SpectralBlock(SpectralOptions options)
                  .output_type = options_.type,
                  .compute_type = options_.type} {
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t points = options_.shape.input.extent[axis];
-    const std::int64_t modes = options_.shape.modes[axis];
-    analysis_names_[axis] = matrix_name("analysis", points, modes, options_.type);
-    synthesis_names_[axis] = matrix_name("synthesis", points, modes, options_.type);
+    analysis_names_[axis] = matrix_name("analysis", options_.shape, axis, options_.type);
+    synthesis_names_[axis] = matrix_name("synthesis", options_.shape, axis, options_.type);
   }
 }
 
@@ -110,21 +113,22 @@ std::vector<ParameterSpec> SpectralBlock::parameters() const {
 std::vector<BufferSpec> SpectralBlock::buffers() const {
   std::vector<BufferSpec> specs;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t points = options_.shape.input.extent[axis];
+    const std::int64_t points = whole_grid(options_.shape).extent[axis];
     const std::int64_t modes = options_.shape.modes[axis];
+    const AxisBox box = box_of_axis(options_.shape.part, axis, 3, points);
     const auto is_same = [&](const BufferSpec& spec) { return spec.name == analysis_names_[axis]; };
     if (points == 1 || std::any_of(specs.begin(), specs.end(), is_same)) continue;
     BufferSpec spec{.name = analysis_names_[axis],
-                    .size = basis_size(modes) * points,
+                    .size = basis_size(modes) * box.count,
                     .type = options_.type,
                     .role = BufferRole::constant,
-                    .values = [points, modes](std::int64_t first, std::span<float> numbers) {
-                      write_analysis(points, modes, first, numbers);
+                    .values = [points, box, modes](std::int64_t first, std::span<float> numbers) {
+                      write_analysis(points, box, modes, first, numbers);
                     }};
     specs.push_back(spec);
     spec.name = synthesis_names_[axis];
-    spec.values = [points, modes](std::int64_t first, std::span<float> numbers) {
-      write_synthesis(points, modes, first, numbers);
+    spec.values = [points, box, modes](std::int64_t first, std::span<float> numbers) {
+      write_synthesis(points, box, modes, first, numbers);
     };
     specs.push_back(std::move(spec));
   }
@@ -135,11 +139,25 @@ std::vector<BufferSpec> SpectralBlock::buffers() const {
 SpectralMatrices SpectralBlock::matrices_of(const ParameterTensors& buffers) const {
   SpectralMatrices matrices;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (options_.shape.input.extent[axis] == 1) continue;
+    if (whole_grid(options_.shape).extent[axis] == 1) continue;
     matrices.analysis[axis] = buffers[analysis_names_[axis]].data();
     matrices.synthesis[axis] = buffers[synthesis_names_[axis]].data();
   }
   return matrices;
+}
+
+SpectralStep SpectralBlock::step_of(const StepContext& context, const SpectralMatrices& matrices,
+                                    std::byte* workspace) const {
+  SpectralStep step{context.exec, context.engines, matrices, workspace};
+  if (context.sample_ranks != nullptr && options_.shape.part.is_split())
+    step.add_up = [&context](const Tensor& sums) { context.sample_ranks->add_up(context.exec, sums); };
+  return step;
+}
+
+SampleExchangeSizes SpectralBlock::sample_exchanges(std::int64_t rows) const {
+  const std::size_t of_input = convolution_.sum_bytes(rows, options_.shape.input.channels);
+  const std::size_t of_gradient = options_.first ? 0 : convolution_.sum_bytes(rows, options_.shape.outputs);
+  return {.sums = std::max(of_input, of_gradient)};
 }
 
 /// Takes memory for the coefficients of the input.
@@ -182,7 +200,7 @@ void SpectralBlock::forward(const StepContext& context, const BlockMemory& memor
   Pieces saved(memory.saved);
   const Tensor coefficients = saves ? coefficients_in(saved, rows) : own.coefficients;
   const SpectralMatrices matrices = matrices_of(memory.buffers);
-  const SpectralStep step{context.exec, context.engines, matrices, own.transforms};
+  const SpectralStep step = step_of(context, matrices, own.transforms);
   convolution_.analyse(step, cast(context.exec, memory.input, own.input), coefficients);
   convolution_.synthesise(step, coefficients, memory.weights["weight"],
                           options_.bias ? memory.weights["bias"] : Tensor(), memory.output);
@@ -196,7 +214,7 @@ void SpectralBlock::backward(const StepContext& context, const BlockMemory& memo
   const bool needs_input = !gradients.input.empty();
   const Backward own(*this, context.engines, rows, recomputes, needs_input, memory.workspace);
   const SpectralMatrices matrices = matrices_of(memory.buffers);
-  const SpectralStep step{context.exec, context.engines, matrices, own.transforms};
+  const SpectralStep step = step_of(context, matrices, own.transforms);
   Pieces saved(memory.saved);
   const Tensor coefficients = recomputes ? own.coefficients : coefficients_in(saved, rows);
   if (recomputes) convolution_.analyse(step, cast(context.exec, memory.input, own.input_copy), coefficients);

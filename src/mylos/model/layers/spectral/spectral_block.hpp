@@ -13,6 +13,9 @@
 // The matrices of the transforms are constants of the grid's extents: blocks of the same extent, modes and
 // type share them (BufferRole::constant). They are not in checkpoints.
 //
+// Of samples that several ranks divide, they are those of the box's points, and the ranks add up coefficients
+// in double, in the workspace.
+//
 // Saved: variant "all" saves the input's Fourier coefficients of the kept modes, in the block's type; "input"
 // recomputes them.
 #pragma once
@@ -42,6 +45,7 @@ class SpectralBlock final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
@@ -53,6 +57,8 @@ class SpectralBlock final : public Block {
   struct Forward;
   struct Backward;
   [[nodiscard]] SpectralMatrices matrices_of(const ParameterTensors& buffers) const;
+  [[nodiscard]] SpectralStep step_of(const StepContext& context, const SpectralMatrices& matrices,
+                                     std::byte* workspace) const;
   [[nodiscard]] Tensor coefficients_in(Pieces& pieces, std::int64_t rows) const;
 
   SpectralOptions options_;

@@ -8,8 +8,10 @@
 namespace mylos {
 namespace {
 
-SpectralShape spectral_of(const PerAxis& modes, std::int64_t outputs, const LayerInput& input) {
+SpectralShape spectral_of(const PerAxis& modes, std::int64_t outputs, const LayerInput& input,
+                          const GridPart& part) {
   SpectralShape shape;
+  shape.part = part;
   shape.input = require_grid(input, "transforms");
   if (outputs == 0)
     fail_input(errors::missing_key,
@@ -26,12 +28,9 @@ SpectralShape spectral_of(const PerAxis& modes, std::int64_t outputs, const Laye
 }  // namespace
 
 void kinds::Spectral::append_to(GrowingChain& network, const LayerOptions& layer) const {
-  if (network.model().part.is_split())
-    network.refuse(errors::keys_conflict,
-                   "transforms whole samples, and mesh.space divides them; leave mesh.space out");
   SpectralOptions options;
   network.types().set(options, network.name(), "spectral");
-  options.shape = spectral_of(modes, layer.outputs, network.input());
+  options.shape = spectral_of(modes, layer.outputs, network.input(), network.model().part);
   options.bias = bias;
   options.first = network.is_first();
   const GridShape output = output_grid(options.shape);

@@ -80,8 +80,9 @@ std::string note_on_transforms(const Chain& chain) {
   for (const auto& block : chain.blocks) {
     const SpectralConvolution* const spectral = block->spectral();
     if (spectral == nullptr) continue;
-    const GridShape& grid = spectral->shape().input;
-    const double ratio = spectral->transform_flops(1) / fft_flops(grid, 1);
+    const GridShape grid = whole_grid(spectral->shape());
+    const auto boxes = static_cast<double>(spectral->shape().part.count());
+    const double ratio = spectral->transform_flops(1) * boxes / fft_flops(grid, 1);
     if (!(ratio > gemm_flops_per_fft_operation)) continue;
     text += fmt::format(
         "{}layer '{}': with modes {} of {} points its transforms, which are products, take {:.1f} times the "
