@@ -121,6 +121,7 @@ class Network:
         return deck_text(run=dict(name="mesh", steps=2, log_every=1, seed=3), data=dict(train="data.h5", batch=BATCH, normalize="none"),
                          data__arrays=dict(inputs=["/u", "/v"], targets=targets, axes="time " + " ".join(AXES[-self.axes:])),
                          model=dict(type="chain", loss=self.loss), precision=dict(compute=self.compute),
+                         precision__scaler=dict(initial_scale=256) if self.compute == "fp16" else None,
                          optimizer=dict(type="sgd", momentum=0.0, lr=1e-2, weight_decay=0.0), checkpoint=dict(every=1, keep_last=0),
                          layers=self.layers)
 

@@ -1,4 +1,5 @@
-// A pass that the ranks of a sample share: an error of one rank reaches all, and ranks with fewer batches wait for the others.
+// A pass that the ranks of a sample share: an error of one rank reaches all, and ranks with fewer batches
+// wait for the others.
 #include "mylos/train/evaluation/agreed_pass.hpp"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ void add_mesh_keys(Schema& schema) {
       "Boxes into which each sample is divided along the axes of its grid; every rank holds one: with "
       "[2, 2], 4 ranks share a sample, and 8 ranks work on two samples at a time. Default: each rank has "
       "samples of its own. A restart may change it.");
-  keys.only_with(with("model.type", {"chain", "cnn", "resnet", "unet", "fno"}));
+  keys.only_with(with("model.type", {"chain", "unet", "fno"}));
 }
 
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.

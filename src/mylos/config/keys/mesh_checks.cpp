@@ -20,6 +20,12 @@ void check_mesh(const Options& options, const GivenPlaces& given, const std::str
                     space.size(), shape.size() - 1));
   }
   const bool is_split = std::any_of(space.begin(), space.end(), [](std::int64_t boxes) { return boxes > 1; });
+  if (is_split && options.data.augment.any()) {
+    mistakes.fail(
+        errors::keys_conflict, {"mesh.space", "data.augment"},
+        "'data.augment' moves the points of samples, which 'mesh.space' divides into boxes that stay on "
+        "their ranks; leave one of them out");
+  }
   if (is_split && options.run.reproducible) {
     mistakes.fail(errors::keys_conflict, {"mesh.space", "run.reproducible"},
                   "'run.reproducible' needs whole samples on every rank, because sums over points depend on "

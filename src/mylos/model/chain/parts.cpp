@@ -72,7 +72,7 @@ void require_parts(const ModelOptions& model) {
     fail_input(
         errors::keys_conflict,
         "mesh.space divides samples, and each layer of model.type = \"{}\" reads a sample as a whole; use "
-        "a network on grids (\"unet\", \"resnet\", \"cnn\" or \"chain\"), or leave mesh.space out",
+        "a network on grids (\"unet\", \"fno\" or \"chain\"), or leave mesh.space out",
         name_of(model.type));
   }
   if (model.shape.size() < 2) {

@@ -13,13 +13,14 @@
 #include "mylos/data/feed/share.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
+#include "mylos/train/evaluation/measures/measures_of_parts.hpp"
 #include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr int max_ranks = 1 << 16;           // that are proposed
-constexpr std::int64_t max_division = 4096;  // boxes of a sample that are proposed
+constexpr int max_ranks = 1 << 16;         // that are proposed
+constexpr std::int64_t max_division = 64;  // boxes of a sample that are proposed
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 std::string text_of(std::size_t bytes) {
@@ -119,15 +120,19 @@ std::vector<std::vector<std::int64_t>> divisions(const std::vector<std::int64_t>
 std::optional<Options> fitting_space(const MemoryProblem& problem) {
   const NetworkPlan& network = problem.network;
   const std::vector<std::int64_t>& shape = problem.options().model.shape;
-  if (shape.size() < 2) return std::nullopt;
+  if (shape.size() < 2 || problem.options().data.augment.any()) return std::nullopt;
   Options options = problem.options();
   const std::vector<std::int64_t> space =
       options.mesh.space.empty() ? std::vector<std::int64_t>(shape.size() - 1, 1) : options.mesh.space;
   for (std::int64_t factor = 2; factor <= max_division && network.ranks * factor <= max_ranks; factor *= 2) {
     for (const std::vector<std::int64_t>& divided : divisions(space, factor, shape)) {
       options.mesh.space = divided;
+      const auto ranks = static_cast<int>(network.ranks * factor);
       try {
-        if (would_fit(problem, options, static_cast<int>(network.ranks * factor))) return options;
+        if (!would_fit(problem, options, ranks)) continue;
+        const NetworkPlan plan = network.with(options, ranks);
+        require_measures_of_parts(plan.options, plan.chain, {});
+        return options;
       } catch (const Error&) {  // the network or its data cannot be divided so
       }
     }

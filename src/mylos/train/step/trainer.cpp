@@ -39,9 +39,12 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
     batches.use_buffer(first_buffer_);
   }
   std::int64_t i = 1;
+  bool has_batch = false;  // of this micro-batch
   try {
     for (; i <= plan_.micro_batches; ++i) {
+      has_batch = false;
       const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
+      has_batch = true;
       if (batch.inputs.rows() == 0) {
         join_collectives(i, block_done);
         continue;
@@ -51,6 +54,8 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
       input_.rows += batch.inputs.rows();
     }
   } catch (...) {
+    if (has_batch && sample_exchange_)
+      ++i;  // half of the pass has been exchanged, which no other pass continues
     for (; i <= passes_; ++i) pass_without_batch(i, block_done);
     throw;
   }

@@ -150,6 +150,8 @@ class Trainer {
 
   /// Returns what the host waited for in all steps so far.
   [[nodiscard]] const StepWaits& waits() const { return waits_; }
+  /// Takes back what has been waited for since: the exchanges of evaluations are not those of steps.
+  void restore_waits(const StepWaits& waits) { waits_ = waits; }
 
   [[nodiscard]] const Execution& execution() const { return exec_; }
   [[nodiscard]] Communicator& communicator() const { return communicator_; }

@@ -59,7 +59,7 @@ void require_measures_of_parts(const Options& options, const Chain& chain, const
     fail_input(
         errors::not_measured,
         "{}run.metrics: \"{}\" is not measured of samples that mesh.space divides: {}; leave it out, or "
-        "measure it after the run with `mylos evaluate`",
+        "measure it after the run with `mylos eval`",
         place, metric, why);
   };
   for (const Measure measure : options.run.metrics)

@@ -54,6 +54,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
   context.sample_ranks = run.trainer().sample_ranks();
   const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();
+  const StepWaits waits = run.trainer().waits();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
     ObserveBatch observe;
@@ -82,6 +83,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
+  run.trainer().restore_waits(waits);
   return rows;
 }
 
