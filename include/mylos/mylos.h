@@ -344,7 +344,7 @@ typedef struct mylos_trainer mylos_trainer;
 
 /* What a trainer trains. */
 typedef struct mylos_trainer_info {
-  int64_t inputs;      /* values of a sample */
+  int64_t inputs;      /* values of a sample, or with mesh.space of this rank's box of it */
   int64_t outputs;     /* likewise */
   int64_t max_samples; /* of a rank in a step */
   int64_t parameters;  /* weight matrices and vectors */
@@ -455,7 +455,8 @@ int32_t mylos_trainer_read_gradient(mylos_trainer* trainer, const char* name, fl
 int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values,
                                       int64_t count);
 
-/* Computes predictions with the current weights. Any rank may call it at any time. */
+/* Computes predictions with the current weights. Any rank may call it at any time; with mesh.space the ranks
+ * that share samples call it together. */
 int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
 /* Writes a checkpoint, which mylos_model_load() reads too. */
 int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path);

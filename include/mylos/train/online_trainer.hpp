@@ -7,10 +7,15 @@
 // save(), load(), and a parameter's read(), write() and read_gradient(); infer(), forward() and backward()
 // involve only the calling rank, unless the network normalises over the samples of all ranks.
 //
+// With mesh.space each rank passes its box of each sample: rows of inputs() and outputs() values, in the
+// layout of a whole sample on the box's points. Rank = group * boxes + box, boxes numbered row by row, as
+// MPI_Cart_create() numbers ranks without reordering. The ranks of a group share their samples: they make the
+// same calls, infer() included, with the same numbers of samples, and throw Error together if they do not.
+//
 // It uses the following options: the network ([model], with inputs and outputs), [precision], [memory],
-// [optimizer], [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps
-// (the length of the learning-rate schedule; training may continue after it). The program decides when to
-// train, evaluate, write and print, and provides the data.
+// [optimizer], [schedule], [communication], [mesh], [kernels], run.initial with [initial], run.seed and
+// run.steps (the length of the learning-rate schedule; training may continue after it). The program decides
+// when to train, evaluate, write and print, and provides the data.
 #pragma once
 
 #include <mpi.h>
@@ -174,6 +179,11 @@ class OnlineTrainer {
   /// Returns the maximum number of samples that a rank may pass to a step: data.micro_batch or, if that is
   /// 0, the local batch of data.batch.
   [[nodiscard]] std::int64_t max_samples() const;
+  /// Return the columns of inputs and outputs: model.inputs and model.outputs, or with mesh.space those of
+  /// this rank's box.
+  [[nodiscard]] std::int64_t inputs() const;
+  /// See inputs().
+  [[nodiscard]] std::int64_t outputs() const;
 
   /// Trains one step with this rank's samples: inputs [samples, model.inputs] and targets [samples,
   /// model.outputs] for model.loss = "mse" and other losses of targets, or labels [samples] for
@@ -258,7 +268,7 @@ class OnlineTrainer {
 
   /// Computes predictions [samples, model.outputs] from inputs [samples, model.inputs], for any number of
   /// samples. Predictions of a classifier are logits. Only this rank takes part, and only this rank throws
-  /// Error (bad_input).
+  /// Error (bad_input); with mesh.space the ranks that share the samples do.
   void infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions);
   /// The same of doubles.
   void infer(const SampleRows<const double>& inputs, const SampleRows<double>& predictions);

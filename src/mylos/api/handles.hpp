@@ -41,8 +41,7 @@ struct mylos_ensemble final : mylos::api::Handle {
 };
 
 struct mylos_trainer final : mylos::api::Handle {
-  mylos_trainer(mylos::OnlineTrainer made, std::int64_t inputs_of_sample, std::int64_t outputs_of_sample)
-      : trainer(std::move(made)), inputs(inputs_of_sample), outputs(outputs_of_sample) {}
+  explicit mylos_trainer(mylos::OnlineTrainer made) : trainer(std::move(made)) {}
   void close() noexcept override {
     x = y = dx = mylos::api::Rows();
     labels = mylos::api::Labels();
@@ -53,8 +52,8 @@ struct mylos_trainer final : mylos::api::Handle {
 
   std::optional<mylos::OnlineTrainer> trainer;  // nothing once MPI has ended
   std::vector<mylos::NetworkParameter> parameters = trainer->parameters();
-  std::int64_t inputs;  // values of a sample
-  std::int64_t outputs;
+  std::int64_t inputs = trainer->inputs();  // values of a sample, or of this rank's box of it
+  std::int64_t outputs = trainer->outputs();
   mylos::api::Rows x;  // of inputs, until backward()
   mylos::api::Rows y;  // of targets, outputs and dy
   mylos::api::Rows dx;

@@ -78,8 +78,7 @@ GivenOptions options_on_all(MPI_Comm communicator, const char* deck, std::int32_
 std::unique_ptr<mylos_trainer> make_trainer(MPI_Comm communicator, const char* deck, std::int32_t is_text,
                                             const mylos_trainer_options* own) {
   const GivenOptions given = options_on_all(communicator, deck, is_text, own);
-  return std::make_unique<mylos_trainer>(OnlineTrainer(given.deck, communicator, given.own, message_of(own)),
-                                         given.deck.model.inputs, given.deck.model.outputs);
+  return std::make_unique<mylos_trainer>(OnlineTrainer(given.deck, communicator, given.own, message_of(own)));
 }
 
 void report(const StepReport& from, mylos_step_report* to) {
@@ -260,11 +259,17 @@ std::int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_optio
 std::int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y) {
   return status_of([&] {
     const InUse handle = use_trainer(trainer, "mylos_trainer_infer");
-    const mylos::ConstArray inputs = elements_of(x, "x");
-    const mylos::Array outputs = elements_of(y, "y");
     const OwnThreads threads;
-    handle->trainer->infer(handle->x.read(inputs, handle->inputs, "x"),
-                           handle->y.write(outputs, handle->outputs, "y"));
+    mylos::Array outputs;
+    mylos::SampleRows<const float> inputs = refused_rows();
+    mylos::SampleRows<float> written = refused_outputs();
+    call_on_all(
+        [&] {
+          outputs = elements_of(y, "y");
+          inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
+          written = handle->y.write(outputs, handle->outputs, "y");
+        },
+        [&](bool accepted) { handle->trainer->infer(accepted ? inputs : refused_rows(), written); });
     handle->y.fetch(outputs);
   });
 }

@@ -34,6 +34,7 @@ void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std:
                    .engines = context.engines,
                    .step = mask.number,
                    .training = false,
+                   .sample_ranks = context.sample_ranks,
                    .drops = mask.number != nullptr};
   for (std::int64_t first = 0; first < samples; first += piece) {
     const std::int64_t count = std::min(piece, samples - first);

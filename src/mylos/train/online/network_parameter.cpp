@@ -151,7 +151,7 @@ void NetworkParameter::read_gradient_to(const ProgramMemory& values) const {
   const HostFloats all("gradient", own.size());
   Kokkos::deep_copy(all, own);
   const bool is_mean = parts_->own.reduction == LossReduction::mean && rows > 0;
-  sum_over_ranks(ranks, all, is_mean ? 1 / static_cast<double>(rows) : 1);
+  sum_over_ranks(ranks, all, is_mean ? static_cast<double>(parts_->boxes) / static_cast<double>(rows) : 1);
   copy_to_program(all, values.data, values.type, values.on_host);
 }
 

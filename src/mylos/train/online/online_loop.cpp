@@ -11,11 +11,11 @@ namespace {
 
 /// Throws Error (bad_input) unless `view` has `rows` rows of `columns` contiguous values.
 void require_view(const SampleRows<const float>& view, std::int64_t rows, std::int64_t columns,
-                  const char* name, const char* key) {
+                  const char* name, const char* key, std::int64_t whole) {
   if (static_cast<std::int64_t>(view.extent(0)) != rows) {
     fail_input(errors::bad_call, "{} has {} rows, but the pass has {} samples", name, view.extent(0), rows);
   }
-  ViewBatch::require_rows(view, columns, name, key);
+  ViewBatch::require_rows(view, columns, name, key, whole);
 }
 
 Tensor tensor_over(const SampleRows<float>& view, std::int64_t columns) {
@@ -28,9 +28,10 @@ void OnlineParts::forward(const SampleRows<const float>& x, const SampleRows<flo
   if (diverged) throw *diverged;
   Trainer& trainer = *assembly.trainer;
   const Chain& chain = trainer.model().chain();
+  const ModelOptions& whole = assembly.network.options.model;
   const auto samples = static_cast<std::int64_t>(x.extent(0));
   agree_on_call(OnlineCall::forward, samples);
-  check_arguments([&] {
+  check_arguments("forward()", samples, [&] {
     if (chain.head->signature().inputs != chain.outputs()) {
       fail_input(errors::bad_call,
                  "forward() with model.loss = \"{}\", whose last layer computes {} numbers for each output, "
@@ -43,13 +44,13 @@ void OnlineParts::forward(const SampleRows<const float>& x, const SampleRows<flo
           "forward() of {} samples on a rank, more than the {} of data.micro_batch; make several passes",
           samples, max_samples);
     }
-    ViewBatch::require_rows(x, chain.inputs(), "x", "inputs");
-    require_view(y, samples, chain.outputs(), "y", "outputs");
+    ViewBatch::require_rows(x, chain.inputs(), "x", "inputs", whole.inputs);
+    require_view(y, samples, chain.outputs(), "y", "outputs", whole.outputs);
     if (samples > 0 && samples < needs.own) throw too_few_own_samples(needs, samples);
   });
-  const auto ranks = static_cast<std::uint64_t>(assembly.communicator->size());
-  const std::uint64_t first_sample =
-      first_of_rank + static_cast<std::uint64_t>(trainer.passes().backward * max_samples) * ranks;
+  const auto samples_before =
+      static_cast<std::uint64_t>(trainer.passes().backward * max_samples * batch_ranks);
+  const std::uint64_t first_sample = first_of_rank + samples_before;
   infer_ended_forward = false;
   const ConstTensor inputs =
       samples > 0 ? batch->inputs_of(trainer.execution(), x, 0, samples) : ConstTensor();
@@ -61,8 +62,9 @@ void OnlineParts::backward(const SampleRows<const float>& dy, const SampleRows<f
   if (diverged) throw *diverged;
   Trainer& trainer = *assembly.trainer;
   const Chain& chain = trainer.model().chain();
+  const ModelOptions& whole = assembly.network.options.model;
   agree_on_call(OnlineCall::backward, 0);
-  check_arguments([&] {
+  check_arguments(dx != nullptr ? "backward() with dx" : "backward()", pass_samples, [&] {
     if (!trainer.passes().is_forward_done) {
       fail_input(errors::bad_call, "backward() needs a forward() before it{}",
                  infer_ended_forward ? "; infer() has overwritten what the last one stored" : "");
@@ -72,14 +74,14 @@ void OnlineParts::backward(const SampleRows<const float>& dy, const SampleRows<f
                  "a second backward() in a step, but optimizer.shard = \"gradients\" allows one; set "
                  "optimizer.shard to \"state\"");
     }
-    require_view(dy, pass_samples, chain.outputs(), "dy", "outputs");
+    require_view(dy, pass_samples, chain.outputs(), "dy", "outputs", whole.outputs);
     if (dx == nullptr) return;
     if (!own.input_gradients) {
       fail_input(errors::bad_call,
                  "backward() with dx, but the trainer was not constructed for it; pass "
                  "OnlineOptions{{.input_gradients = true}} to the constructor");
     }
-    require_view(*dx, pass_samples, chain.inputs(), "dx", "inputs");
+    require_view(*dx, pass_samples, chain.inputs(), "dx", "inputs", whole.inputs);
   });
   const ConstTensor d_outputs(dy.data(), DType::fp32, pass_samples, chain.outputs());
   trainer.backward(d_outputs, own_loss, dx != nullptr ? tensor_over(*dx, chain.inputs()) : Tensor());
@@ -89,6 +91,10 @@ StepReport OnlineParts::apply(const ApplyOptions& options) {
   if (diverged) throw *diverged;
   agree_on_call(OnlineCall::apply, 0);
   Trainer& trainer = *assembly.trainer;
+  if (sharing) {
+    assembly.communicator->synchronize(trainer.execution());
+    sharing->agree("apply()", 0, [] {});
+  }
   if (trainer.passes().is_forward_done) {
     trainer.bring_error(Error(ExitCode::bad_input, errors::bad_call,
                               "apply() after a forward() without its backward(); the passes since the last "
@@ -105,21 +111,32 @@ StepReport OnlineParts::apply(const ApplyOptions& options) {
 }
 
 void OnlineParts::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
-  const Execution& exec = assembly.trainer->execution();
-  if (assembly.trainer->passes().is_forward_done) {
-    assembly.trainer->forget_forward();
-    infer_ended_forward = true;
-  }
-  const InferenceContext context(exec, *assembly.engines, assembly.trainer->model());
-  const Chain& chain = context.model.chain();
+  Trainer& trainer = *assembly.trainer;
+  const Execution& exec = trainer.execution();
+  const Chain& chain = trainer.model().chain();
+  const ModelOptions& whole = assembly.network.options.model;
   const std::int64_t outputs = chain.outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));
-  if (predictions.extent(0) != inputs.extent(0)) {
-    fail_input(errors::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
-               inputs.extent(0), predictions.extent(0));
+  const auto check = [&] {
+    if (predictions.extent(0) != inputs.extent(0)) {
+      fail_input(errors::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
+                 inputs.extent(0), predictions.extent(0));
+    }
+    ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs", whole.inputs);
+    ViewBatch::require_rows(predictions, outputs, "predictions", "outputs", whole.outputs);
+  };
+  if (sharing) {
+    assembly.communicator->synchronize(exec);
+    sharing->agree("infer()", samples, check);
+  } else {
+    check();
   }
-  ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");
-  ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
+  if (trainer.passes().is_forward_done) {
+    trainer.forget_forward();
+    infer_ended_forward = true;
+  }
+  InferenceContext context(exec, *assembly.engines, trainer.model());
+  context.sample_ranks = trainer.sample_ranks();
   const Tensor all(predictions.data(), DType::fp32, samples, outputs);
   infer_in_pieces(
       context, samples, max_samples,
@@ -128,6 +145,7 @@ void OnlineParts::infer(const SampleRows<const float>& inputs, const SampleRows<
         convert(exec, found, all.row_range(first, found.rows()));
       });
   if constexpr (!memory_is_host) exec.fence("predictions");
+  if (sharing) assembly.communicator->synchronize(exec);  // the program may use MPI now
 }
 
 void OnlineTrainer::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {

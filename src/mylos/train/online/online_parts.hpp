@@ -9,6 +9,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/train/history/history.hpp"
 #include "mylos/train/online/float_rows.hpp"
+#include "mylos/train/online/sample_group.hpp"
 #include "mylos/train/online/view_batch.hpp"
 #include "mylos/train/online_trainer.hpp"
 #include "mylos/train/plan/assembly.hpp"
@@ -29,15 +30,21 @@ struct OnlineParts {
     return {busy, call};
   }
   StepReport step();
+  /// Brings an error to the step, and no samples, if the ranks that share samples cannot compute this step's.
+  void refuse_batch_together();
   /// Does nothing unless passes exchange statistics. Otherwise all ranks must call it: throws Error
   /// (bad_input) if they make different calls, or have together fewer samples than a layer needs that
   /// normalises over the samples of all ranks. `samples`: of this rank in a pass; 0 if the call begins none.
   void agree_on_call(OnlineCall call, std::int64_t samples);
-  /// Throws what `check` throws: on this rank, or if passes exchange statistics on all ranks.
+  /// Throws what `check` throws: on this rank, on the ranks that share its samples, or if passes exchange
+  /// statistics on all ranks. `call`: "forward()", of `samples` samples.
   template <class Check>
-  void check_arguments(const Check& check) {
-    if (!exchanges) return check();
-    run_on_all(assembly.communicator->ranks(), check);
+  void check_arguments(const std::string& call, std::int64_t samples, const Check& check) {
+    if (!exchanges && !sharing) return check();
+    if (sharing) assembly.communicator->synchronize(assembly.trainer->execution());
+    const auto check_together = [&] { sharing ? sharing->agree(call, samples, check) : check(); };
+    if (!exchanges) return check_together();
+    run_on_all(assembly.communicator->ranks(), check_together);
   }
   void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
   void backward(const SampleRows<const float>& dy, const SampleRows<float>* dx);
@@ -58,6 +65,9 @@ struct OnlineParts {
   std::string deck;                              // the deck that checkpoints contain
   Assembly assembly;                             // its network makes every step a full one
   std::int64_t max_samples = 0;
+  int boxes = 1;                       // ranks that share a sample
+  int batch_ranks = 1;                 // groups of such ranks
+  std::optional<SampleGroup> sharing;  // if ranks share samples: they compute only together
   SampleNeeds needs;
   std::optional<ViewBatch> batch;
   FloatRows float_x, float_y, float_dx;  // of calls with doubles

@@ -12,6 +12,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
@@ -126,6 +127,7 @@ void require_same(RankGroup& ranks, const OnlineOptions& own) {
   });
 }
 
+/// `ranks`, here and below: of those that share the batch, not samples.
 std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
 }
@@ -157,8 +159,11 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
   });
   require_agreed(options.model.point_weights, ranks);
   deck = resolve(options);
-  max_samples = samples_of_rank(options.data, ranks.size());
-  let_steps_be_full(options, max_samples, ranks.size());
+  const Mesh mesh(options.mesh, ranks.rank(), ranks.size());
+  boxes = mesh.boxes();
+  batch_ranks = mesh.batch_ranks();
+  max_samples = samples_of_rank(options.data, batch_ranks);
+  let_steps_be_full(options, max_samples, batch_ranks);
   assembly.engines = make_agreed_engines(options.kernels, ranks);
   run_on_all(ranks, [&] {
     if (options.rollout.any()) {
@@ -187,15 +192,18 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
     needs = sample_needs(trainer.model().chain());
     own_loss = trainer.own_loss(own.reduction == LossReduction::mean);
     exchanges = ranks.size() > 1 && trainer.model().exchanges_in_passes();
-    first_of_rank = static_cast<std::uint64_t>(ranks.rank() * max_samples);
-    batch.emplace(trainer.model().chain(), max_samples, first_of_rank);
+    first_of_rank = static_cast<std::uint64_t>(mesh.batch_rank() * max_samples);
+    batch.emplace(trainer.model().chain(), options.model, max_samples, first_of_rank);
     trainer.execution().fence("online trainer made");
   });
+  if (boxes > 1) sharing.emplace(ranks, mesh);
   if (initial) {
     initial->load(*assembly.trainer);
     for (const std::string& text : initial->lines()) line(text);
   }
   if (const std::string note = note_on_shards(assembly.network); !note.empty()) line(note);
+  if (const std::string divided = describe_mesh(assembly.network); !divided.empty())
+    line("mesh.space: " + divided);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = assembly.memory;
   line(fmt::format(
@@ -220,8 +228,22 @@ StepReport OnlineParts::step() {
                               "discarded. End a step by one of the two"));
     trainer.discard_passes();
   }
+  if (sharing) refuse_batch_together();
   trainer.step(*batch, false);
   return finish_step();
+}
+
+/// Ranks that share samples exchange halos in the passes of a step, which all of them or none must make.
+void OnlineParts::refuse_batch_together() {
+  Trainer& trainer = *assembly.trainer;
+  assembly.communicator->synchronize(trainer.execution());
+  const std::optional<Error> wrong = error_thrown_by([&] { batch->require(); });
+  const std::optional<SampleGroup::Refusal> refusal =
+      sharing->find_refusal("step()", batch->samples(), wrong);
+  if (!refusal) return;
+  batch->clear();
+  if (wrong) trainer.bring_error(*wrong);
+  if (!refusal->is_of_one_rank) trainer.bring_error(refusal->error);
 }
 
 StepReport OnlineParts::finish_step() {
@@ -229,9 +251,10 @@ StepReport OnlineParts::finish_step() {
   const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
   const StepRecord& record = state.record;
-  consumed += record.rows;
+  const std::int64_t samples = record.rows / boxes;
+  consumed += samples;
   return {.step = record.step,
-          .samples = record.rows,
+          .samples = samples,
           .loss = record.loss,
           .gradient_norm = record.gradient_norm,
           .lr = static_cast<double>(record.lr),
@@ -305,37 +328,5 @@ OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks, const Onlin
 OnlineTrainer::~OnlineTrainer() = default;
 OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
 OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
-
-std::int64_t OnlineTrainer::max_samples() const {
-  return parts_->max_samples;
-}
-
-ScalerStatistics OnlineTrainer::scaler() const {
-  const BusyCall call = parts_->begin("OnlineTrainer::scaler");
-  return statistics_of(parts_->assembly.trainer->read_state().scaler);
-}
-
-const Trainer& OnlineTrainer::trainer() const {
-  return *parts_->assembly.trainer;
-}
-
-StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
-                               const SampleRows<const float>& targets) {
-  const BusyCall call = parts_->begin("OnlineTrainer::step");
-  parts_->batch->set(inputs, targets);
-  return parts_->step();
-}
-
-StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
-                               const SampleValues<const std::int32_t>& labels) {
-  const BusyCall call = parts_->begin("OnlineTrainer::step");
-  parts_->batch->set(inputs, labels);
-  return parts_->step();
-}
-
-void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
-  const BusyCall call = parts_->begin("OnlineTrainer::infer");
-  parts_->infer(inputs, predictions);
-}
 
 }  // namespace mylos

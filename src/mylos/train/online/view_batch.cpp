@@ -16,9 +16,12 @@ std::int64_t extent(std::size_t count) {
 
 }  // namespace
 
-ViewBatch::ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample)
+ViewBatch::ViewBatch(const Chain& chain, const ModelOptions& model, std::int64_t max_samples,
+                     std::uint64_t first_sample)
     : features_(chain.inputs()),
       outputs_(chain.outputs()),
+      whole_features_(model.inputs),
+      whole_outputs_(model.outputs),
       prediction_(chain.prediction()),
       type_(chain.input_type()),
       needs_(sample_needs(chain)),
@@ -39,10 +42,22 @@ void ViewBatch::set(const SampleRows<const float>& inputs, const SampleValues<co
   has_labels_ = true;
 }
 
+void ViewBatch::clear() {
+  inputs_ = {};
+  targets_ = {};
+  labels_ = {};
+}
+
 void ViewBatch::require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
-                             const char* key) {
+                             const char* key, std::int64_t whole) {
   if (view.extent(0) == 0) return;
   if (extent(view.extent(1)) != columns) {
+    if (columns != whole) {
+      fail_input(
+          errors::bad_call,
+          "{} of [{}, {}] values, but a rank's box of a sample (mesh.space) has {} of the {} of model.{}",
+          name, view.extent(0), view.extent(1), columns, whole, key);
+    }
     fail_input(errors::bad_call, "{} of [{}, {}] values, but model.{} is {}", name, view.extent(0),
                view.extent(1), key, columns);
   }
@@ -62,7 +77,7 @@ ConstTensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const f
   return copy;
 }
 
-MicroBatch ViewBatch::next(const Execution& exec) {
+void ViewBatch::require() const {
   const std::int64_t samples = this->samples();
   const std::size_t truth = has_labels_ ? labels_.extent(0) : targets_.extent(0);
   if (has_labels_ != (prediction_ == Prediction::classes)) {
@@ -77,14 +92,18 @@ MicroBatch ViewBatch::next(const Execution& exec) {
     fail_input(errors::bad_call, "a step with {} samples on a rank, more than the {} of data.micro_batch",
                samples, max_samples_);
   }
-  require_rows(inputs_, features_, "inputs", "inputs");
+  require_rows(inputs_, features_, "inputs", "inputs", whole_features_);
   if (has_labels_ && samples > 1 && !labels_.span_is_contiguous())
     fail_input(errors::bad_call, "labels: the view is not contiguous; give a contiguous view");
-  if (!has_labels_) require_rows(targets_, outputs_, "targets", "outputs");
+  if (!has_labels_) require_rows(targets_, outputs_, "targets", "outputs", whole_outputs_);
+  if (samples > 0 && samples < needs_.own) throw too_few_own_samples(needs_, samples);
+}
 
+MicroBatch ViewBatch::next(const Execution& exec) {
+  require();
+  const std::int64_t samples = this->samples();
   MicroBatch batch;
   if (samples == 0) return batch;
-  if (samples < needs_.own) throw too_few_own_samples(needs_, samples);
   batch.inputs = inputs_of(exec, inputs_, 0, samples);
   batch.first_sample = first_sample_;
   if (has_labels_) {

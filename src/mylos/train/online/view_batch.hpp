@@ -11,12 +11,17 @@ namespace mylos {
 class ViewBatch final : public BatchSource {
  public:
   /// `max_samples`: the maximum that next() returns, in the types that `chain` reads. This rank's samples
-  /// are numbered from `first_sample`.
-  ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample);
+  /// are numbered from `first_sample`. `model` has the sizes of whole samples.
+  ViewBatch(const Chain& chain, const ModelOptions& model, std::int64_t max_samples,
+            std::uint64_t first_sample);
 
   void set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   void set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
-  /// Returns the views that were set. Throws Error (bad_input) if they do not fit the network.
+  /// Sets no samples.
+  void clear();
+  /// Throws Error (bad_input) if the views that were set do not fit the network.
+  void require() const;
+  /// Returns the views that were set. Throws as require().
   MicroBatch next(const Execution& exec) override;
   /// Returns the number of samples that were set on this rank.
   [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(inputs_.extent(0)); }
@@ -25,13 +30,16 @@ class ViewBatch final : public BatchSource {
   /// valid until the next call.
   [[nodiscard]] ConstTensor inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
                                       std::int64_t first, std::int64_t count) const;
-  /// Throws Error (bad_input) unless `view` has `columns` columns and contiguous rows.
+  /// Throws Error (bad_input) unless `view` has `columns` columns and contiguous rows. `whole`: the values of
+  /// a whole sample, model.`key`, of which ranks may have parts.
   static void require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
-                           const char* key);
+                           const char* key, std::int64_t whole);
 
  private:
   std::int64_t features_;
   std::int64_t outputs_;
+  std::int64_t whole_features_;
+  std::int64_t whole_outputs_;
   Prediction prediction_;
   DType type_;
   SampleNeeds needs_;

@@ -22,14 +22,20 @@ std::int32_t bits_of_call(const OwnLoss& loss, double lr) {
 
 OwnLoss Trainer::own_loss(bool is_mean) const {
   // Seeds have about the size that those of a full step's mean loss have: the loss scale then has the same
-  // room, whatever the number of ranks. The reduction divides by plan_.batch / plan_.micro_batch.
+  // room, whatever the number of ranks. The reduction divides by plan_.parts() / plan_.micro_batch.
   const double divisor =
-      static_cast<double>(static_cast<float>(plan_.batch) / static_cast<float>(plan_.micro_batch));
+      static_cast<double>(static_cast<float>(plan_.parts()) / static_cast<float>(plan_.micro_batch));
   const auto ranks = static_cast<std::uint64_t>(communicator_.size());
   const auto rows = static_cast<std::uint64_t>(plan_.micro_batch * model_.chain().rows_per_sample);
+  // The ranks agree on rows, one for each box of a sample, where a mean is over samples.
+  const auto boxes = static_cast<std::uint64_t>(plan_.boxes);
   const double factor =
-      is_mean ? 1.0 / static_cast<double>(std::bit_floor(rows)) : static_cast<double>(std::bit_ceil(ranks));
-  return {.seed_factor = static_cast<float>(factor), .by_rows = is_mean, .weight = divisor / factor};
+      is_mean ? static_cast<double>(std::bit_ceil(boxes)) / static_cast<double>(std::bit_floor(rows))
+              : static_cast<double>(std::bit_ceil(ranks));
+  const double rows_of_sample = is_mean ? static_cast<double>(boxes) : 1.0;
+  return {.seed_factor = static_cast<float>(factor),
+          .by_rows = is_mean,
+          .weight = rows_of_sample * divisor / factor};
 }
 
 void Trainer::forward(const ConstTensor& input, std::uint64_t first_sample, const Tensor& outputs) {
@@ -46,7 +52,7 @@ void Trainer::forward(const ConstTensor& input, std::uint64_t first_sample, cons
   }
   own_rows_ = input.rows();
   passes_done_.is_forward_done = true;
-  if (model_.exchanges_in_passes()) finish_collectives();
+  if (exchanges_in_passes()) finish_collectives();
 }
 
 void Trainer::backward(const ConstTensor& d_outputs, const OwnLoss& loss, const Tensor& d_input) {
@@ -67,7 +73,7 @@ void Trainer::backward(const ConstTensor& d_outputs, const OwnLoss& loss, const 
   passes_done_ = {
       .is_forward_done = false, .backward = passes_done_.backward + 1, .rows = passes_done_.rows + own_rows_};
   if (reduces) reduction_.complete_started(exec_);  // the program may use MPI now
-  if (reduces || model_.exchanges_in_passes()) finish_collectives();
+  if (reduces || exchanges_in_passes()) finish_collectives();
 }
 
 void Trainer::read_own_gradient(std::size_t slot, const OwnLoss& loss, const Tensor& gradient) {
@@ -86,13 +92,14 @@ void Trainer::end_step(const OwnLoss& loss, const OwnStepEnd& end) {
   const Region region("own step");
   if (passes_done_.backward == 0) begin_passes();
   const double lr = end.lr.value_or(-1);
+  const double rows_of_sample = loss.by_rows ? static_cast<double>(plan_.boxes) : 1.0;
   input_ = {.rows = passes_done_.rows,
             .own = {.is_used = 1,
                     .call = bits_of_call(loss, lr),
                     .by_rows = loss.by_rows ? 1 : 0,
                     .weight = loss.weight,
                     .lr = lr,
-                    .loss = end.loss.value_or(std::numeric_limits<double>::quiet_NaN())}};
+                    .loss = rows_of_sample * end.loss.value_or(std::numeric_limits<double>::quiet_NaN())}};
   if (input_.rows > 0 && !model_.parameters().layout().cuts_gradients()) {
     for (std::size_t stage = model_.chain().blocks.size() + 1; stage-- > 0;) reduce_gradients(stage);
   }

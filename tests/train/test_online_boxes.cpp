@@ -1,0 +1,315 @@
+// A program that divides each sample over its ranks, beside a program of one rank with whole samples.
+#include <cstdio>
+#include <functional>
+
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/comm/ranks/mesh.hpp"
+#include "train/own_loss.hpp"
+
+namespace mylos::online_boxes_test {
+
+using namespace online_support;    // NOLINT
+using namespace own_loss_support;  // NOLINT
+
+constexpr std::int64_t extent = 12, fields = 2, few = 3;  // few: samples of a group of ranks
+constexpr std::int64_t whole_columns = extent * extent * fields;
+
+/// A U-Net of two levels that keeps statistics of all points: convolutions, a pool and a join.
+Options field_options(std::vector<std::int64_t> space, NormType norm = NormType::none) {
+  Options options = online_options();
+  options.model = {};
+  options.model.type = ModelType::chain;
+  options.model.loss = losses::Mse{};
+  options.model.inputs = options.model.outputs = whole_columns;
+  options.data.shape = {extent, extent, fields};
+  options.data.micro_batch = 4;
+  options.optimizer.type = OptimizerType::sgd;  // Adam would enlarge rounding where a gradient is 0
+  options.optimizer.lr = 0.2;
+  options.mesh.space = std::move(space);
+  std::vector<LayerOptions>& layers = options.model.chain;
+  const auto convolution = [&](const char* name, std::int64_t outputs) {
+    layers.emplace_back();
+    layers.back().kind = kinds::Conv{.kernel = {3}};
+    layers.back().name = name;
+    layers.back().outputs = outputs;
+    layers.back().activation = Activation::tanh;
+  };
+  convolution("a", 4);
+  layers.emplace_back();
+  layers.back().kind = kinds::MaxPool{};
+  layers.back().name = "pool";
+  convolution("b", 6);
+  layers.back().norm = norm;
+  if (norm == NormType::batchnorm) layers.back().norm_over = NormOver::ranks;
+  convolution("up", 4);
+  layers.back().kind = kinds::Conv{.kernel = {2}, .stride = {2}, .padding = {0}, .transposed = true};
+  layers.emplace_back();
+  layers.back().kind = kinds::Concat{};
+  layers.back().name = "beside_a";
+  layers.back().skip_from = "a";
+  convolution("last", fields);
+  layers.back().activation = Activation::none;
+  return options;
+}
+
+/// The ways to divide samples over this run's ranks, with one group of ranks or two.
+std::vector<std::vector<std::int64_t>> divisions() {
+  switch (size_of(MPI_COMM_WORLD)) {
+    case 1:
+      return {{1, 1}};
+    case 2:
+      return {{2, 1}, {1, 2}};
+    case 3:
+      return {{1, 3}};
+    default:
+      return {{2, 2}, {2, 1}};
+  }
+}
+
+/// Values of all groups' samples at a step.
+Matrix field_of(std::int64_t samples, std::uint64_t step, const char* what) {
+  const Matrix view(what, static_cast<std::size_t>(samples), static_cast<std::size_t>(whole_columns));
+  const auto host = Kokkos::create_mirror_view(view);
+  const RandomStream stream(5, RandomPurpose::sampling, what);
+  for (std::size_t i = 0; i < host.size(); ++i)
+    host.data()[i] = 2 * uniform_from(stream.word(step, i, 0)) - 1;
+  Kokkos::deep_copy(view, host);
+  return view;
+}
+
+/// This rank's part of samples: the rows of its group, and of these its box.
+struct Part {
+  std::int64_t first_row, rows, first[2], count[2];
+
+  Part(const Mesh& mesh, std::int64_t samples) {
+    rows = samples / mesh.batch_ranks();
+    first_row = mesh.batch_rank() * rows;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      count[axis] = extent / mesh.part().boxes[axis + 1];
+      first[axis] = mesh.part().at[axis + 1] * count[axis];
+    }
+  }
+  [[nodiscard]] std::int64_t columns() const { return count[0] * count[1] * fields; }
+  /// Calls use(index in the part, index in the whole) for every number.
+  void for_each(const std::function<void(std::size_t, std::size_t)>& use) const {
+    std::size_t index = 0;
+    for (std::int64_t row = first_row; row < first_row + rows; ++row)
+      for (std::int64_t i = first[0]; i < first[0] + count[0]; ++i)
+        for (std::int64_t j = first[1]; j < first[1] + count[1]; ++j)
+          for (std::int64_t k = 0; k < fields; ++k)
+            use(index++, static_cast<std::size_t>(((row * extent + i) * extent + j) * fields + k));
+  }
+  [[nodiscard]] Matrix of(const Matrix& whole) const {
+    const Matrix part("part", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns()));
+    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
+    const auto to = Kokkos::create_mirror_view(part);
+    for_each([&](std::size_t own, std::size_t all) { to.data()[own] = from.data()[all]; });
+    Kokkos::deep_copy(part, to);
+    return part;
+  }
+  /// The largest difference of this rank's numbers and those of whole samples.
+  [[nodiscard]] double difference(const Matrix& own, const Matrix& whole) const {
+    const std::vector<float> found = on_host_of(own), expected = on_host_of(whole);
+    double largest = 0;
+    for_each([&](std::size_t at, std::size_t all) {
+      largest = std::max(largest, std::abs(double{found[at]} - double{expected[all]}));
+    });
+    return largest;
+  }
+};
+
+double norm_of(const std::vector<float>& values) {
+  double squares = 0;
+  for (const float value : values) squares += double{value} * double{value};
+  return std::sqrt(squares);
+}
+
+/// A trainer on boxes on all ranks, and one on whole samples on this rank alone.
+struct Pair {
+  Mesh mesh;
+  std::int64_t samples;  // of all groups
+  Part part;
+  OnlineTrainer boxes;
+  OnlineTrainer whole;
+
+  explicit Pair(const std::vector<std::int64_t>& space, const OnlineOptions& own = {},
+                NormType norm = NormType::none)
+      : mesh(MeshOptions{.space = space}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD)),
+        samples(few * mesh.batch_ranks()),
+        part(mesh, samples),
+        boxes(field_options(space, norm), MPI_COMM_WORLD, own),
+        whole(whole_options(norm), MPI_COMM_SELF, own) {}
+  [[nodiscard]] Options whole_options(NormType norm) const {
+    Options options = field_options({}, norm);
+    options.data.micro_batch = samples;
+    return options;
+  }
+};
+
+TEST(OnlineBoxes, AStepOnBoxesIsThatOfWholeSamples) {
+  for (const auto& space : divisions()) {
+    for (const NormType norm : {NormType::none, NormType::batchnorm}) {
+      Pair pair(space, {}, norm);
+      EXPECT_EQ(pair.boxes.max_samples(), 4);
+      EXPECT_EQ(pair.boxes.inputs(), pair.part.columns());
+      EXPECT_EQ(pair.boxes.outputs(), pair.part.columns());
+      const std::vector<float> start = values_of_parameters(pair.whole);
+      for (std::uint64_t step = 0; step < 5; ++step) {
+        const Matrix x = field_of(pair.samples, step, "x"), t = field_of(pair.samples, step, "t");
+        const StepReport expected = pair.whole.step(x, t);
+        const StepReport found = pair.boxes.step(pair.part.of(x), pair.part.of(t));
+        EXPECT_EQ(found.samples, pair.samples);
+        EXPECT_NEAR(found.loss, expected.loss, 1e-5 * expected.loss);
+        EXPECT_NEAR(found.gradient_norm, expected.gradient_norm, 1e-4 * expected.gradient_norm);
+        EXPECT_TRUE(found.updated);
+      }
+      const std::vector<float> found = values_of_parameters(pair.boxes);
+      const std::vector<float> expected = values_of_parameters(pair.whole);
+      EXPECT_GT(largest_difference(start, expected), 1e-2);
+      EXPECT_LT(largest_difference(found, expected), 2e-4);
+      const Matrix x = field_of(2 * pair.samples, 77, "x");  // in several pieces
+      const Matrix y("y", x.extent(0), x.extent(1));
+      const Part all(pair.mesh, 2 * pair.samples);
+      const Matrix of_box("y", static_cast<std::size_t>(all.rows), static_cast<std::size_t>(all.columns()));
+      pair.whole.infer(x, y);
+      pair.boxes.infer(all.of(x), of_box);
+      EXPECT_GT(norm_of(on_host_of(of_box)), 0.1);
+      EXPECT_LT(all.difference(of_box, y), 2e-3);
+    }
+  }
+}
+
+TEST(OnlineBoxes, AGroupOfRanksMayHaveNoSamples) {
+  for (const auto& space : divisions()) {
+    Pair pair(space);
+    const bool has_none = pair.mesh.batch_rank() > 0;
+    const Matrix x = field_of(pair.samples, 0, "x"), t = field_of(pair.samples, 0, "t");
+    const auto first = std::pair<std::size_t, std::size_t>(0, few);
+    const StepReport expected =
+        pair.whole.step(Kokkos::subview(x, first, Kokkos::ALL), Kokkos::subview(t, first, Kokkos::ALL));
+    const StepReport found =
+        has_none ? pair.boxes.step(Matrix(), Matrix()) : pair.boxes.step(pair.part.of(x), pair.part.of(t));
+    EXPECT_EQ(found.samples, few);
+    EXPECT_NEAR(found.loss, expected.loss, 1e-5 * expected.loss);
+    EXPECT_NEAR(found.gradient_norm, expected.gradient_norm, 1e-4 * expected.gradient_norm);
+  }
+}
+
+TEST(OnlineBoxes, OwnLossesAreThoseOfWholeSamples) {
+  for (const auto& space : divisions()) {
+    for (const LossReduction reduction : {LossReduction::sum, LossReduction::mean}) {
+      Pair pair(space, {.input_gradients = true, .reduction = reduction});
+      const bool is_mean = reduction == LossReduction::mean;
+      const double divisor = static_cast<double>(whole_columns * (is_mean ? 1 : pair.samples));
+      const auto factor = static_cast<float>(1 / divisor);
+      for (std::uint64_t step = 0; step < 4; ++step) {
+        const Matrix x = field_of(pair.samples, step, "x"), t = field_of(pair.samples, step, "t");
+        const auto pass = [&](OnlineTrainer& online, const Matrix& inputs, const Matrix& targets,
+                              const Matrix& dx) {
+          const Matrix y("y", inputs.extent(0), inputs.extent(1));
+          online.forward(inputs, y);
+          const double of_part = seed_squares(y, targets, factor) * static_cast<double>(y.extent(1));
+          online.backward(y, dx);
+          return of_part / divisor;
+        };
+        const Matrix whole_dx("dx", x.extent(0), x.extent(1)), own = pair.part.of(x);
+        const Matrix dx("dx", own.extent(0), own.extent(1));
+        const double whole_loss = pass(pair.whole, x, t, whole_dx);
+        const double loss = pass(pair.boxes, own, pair.part.of(t), dx);
+        EXPECT_LT(pair.part.difference(dx, whole_dx), 1e-4 * norm_of(on_host_of(whole_dx)));
+
+        const NetworkParameter parameter = pair.boxes.parameter("a/weight");
+        std::vector<float> gradients[2];
+        for (OnlineTrainer* online : {&pair.boxes, &pair.whole}) {
+          const Kokkos::View<float*, Kokkos::HostSpace> one("gradient",
+                                                            static_cast<std::size_t>(parameter.size()));
+          online->parameter("a/weight").read_gradient(one);
+          gradients[online == &pair.whole ? 1 : 0].assign(one.data(), one.data() + one.size());
+        }
+        EXPECT_GT(norm_of(gradients[1]), 0);
+        EXPECT_LT(largest_difference(gradients[0], gradients[1]), 1e-4 * norm_of(gradients[1]));
+
+        const StepReport expected = pair.whole.apply({.lr = {}, .loss = whole_loss});
+        const StepReport found = pair.boxes.apply({.lr = {}, .loss = loss});
+        EXPECT_EQ(found.samples, pair.samples);
+        EXPECT_NEAR(found.loss, expected.loss, 1e-5 * expected.loss);
+        EXPECT_NEAR(found.gradient_norm, expected.gradient_norm, 1e-4 * expected.gradient_norm);
+      }
+      EXPECT_LT(largest_difference(values_of_parameters(pair.boxes), values_of_parameters(pair.whole)), 2e-4);
+    }
+  }
+}
+
+TEST(OnlineBoxes, ACheckpointOfBoxesContinuesOnWholeSamples) {
+  const std::string path = testing::TempDir() + "/boxes_" + std::to_string(size_of(MPI_COMM_WORLD)) + ".h5";
+  for (const auto& space : divisions()) {
+    Pair pair(space);
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      const Matrix x = field_of(pair.samples, step, "x"), t = field_of(pair.samples, step, "t");
+      pair.boxes.step(pair.part.of(x), pair.part.of(t));
+    }
+    pair.boxes.save(path);
+    pair.whole.load(path);  // each rank alone
+    EXPECT_EQ(values_of_parameters(pair.whole), values_of_parameters(pair.boxes));
+    const Matrix x = field_of(pair.samples, 3, "x"), t = field_of(pair.samples, 3, "t");
+    const StepReport expected = pair.whole.step(x, t);
+    const StepReport found = pair.boxes.step(pair.part.of(x), pair.part.of(t));
+    EXPECT_EQ(found.step, expected.step);
+    EXPECT_NEAR(found.loss, expected.loss, 1e-5 * expected.loss);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (rank_of(MPI_COMM_WORLD) == 0) std::remove(path.c_str());
+}
+
+TEST(OnlineBoxes, RanksOfASampleThatDifferAreRefusedByName) {
+  const int ranks = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+  if (ranks == 1) return;
+  const std::vector<std::int64_t> space = ranks == 4 ? std::vector<std::int64_t>{2, 2} : divisions()[0];
+  Pair pair(space, {.input_gradients = true});
+  const bool is_last = rank == ranks - 1;
+  const std::string last = "rank " + std::to_string(ranks - 1);
+  const Matrix x = pair.part.of(field_of(pair.samples, 0, "x"));
+  const Matrix y("y", x.extent(0), x.extent(1));
+  const auto rows = std::pair<std::size_t, std::size_t>(0, is_last ? few - 1 : few);
+  const Matrix fewer = Kokkos::subview(x, rows, Kokkos::ALL), out("y", fewer.extent(0), fewer.extent(1));
+  const std::vector<float> start = values_of_parameters(pair.boxes);
+
+  const std::initializer_list<std::string_view> counts = {"3 samples on rank 0", "2 on ", last, "mesh.space"};
+  expect_error([&] { pair.boxes.step(fewer, fewer); }, errors::bad_call, counts);
+  expect_error([&] { pair.boxes.forward(fewer, out); }, errors::bad_call, counts);
+  expect_error([&] { pair.boxes.infer(fewer, out); }, errors::bad_call, counts);
+
+  const Matrix wide("x", few, static_cast<std::size_t>(whole_columns));
+  const std::string columns = std::to_string(pair.part.columns());
+  const std::initializer_list<std::string_view> sizes = {last + ":", "[3, 288]", columns + " of the 288",
+                                                         "model.inputs"};
+  const Matrix& given = is_last ? wide : x;
+  expect_error([&] { pair.boxes.step(given, y); }, errors::bad_call, sizes);
+  expect_error([&] { pair.boxes.forward(given, y); }, errors::bad_call, sizes);
+  expect_error([&] { pair.boxes.infer(given, y); }, errors::bad_call, sizes);
+
+  expect_error([&] { is_last ? pair.boxes.infer(x, y) : pair.boxes.forward(x, y); }, errors::bad_call,
+               {"rank 0 calls forward()", last + " infer()"});
+  pair.boxes.forward(x, y);
+  const Matrix dx("dx", x.extent(0), x.extent(1));
+  expect_error([&] { is_last ? pair.boxes.backward(y, dx) : pair.boxes.backward(y); }, errors::bad_call,
+               {"rank 0 calls backward()", last + " backward() with dx"});
+  expect_error([&] { is_last ? static_cast<void>(pair.boxes.apply()) : pair.boxes.backward(y); },
+               errors::bad_call, {"rank 0 calls backward()", last + " apply()"});
+  EXPECT_EQ(values_of_parameters(pair.boxes), start);
+  pair.boxes.backward(y, dx);
+  EXPECT_TRUE(pair.boxes.apply().updated);
+  EXPECT_TRUE(pair.boxes.step(x, x).updated);
+}
+
+TEST(OnlineBoxes, RanksThatAreNoMultipleOfTheBoxesAreRefused) {
+  if (size_of(MPI_COMM_WORLD) != 3) return;
+  expect_error(
+      [&] {
+        OnlineTrainer(field_options({2, 1}), MPI_COMM_WORLD);
+      },
+      errors::wrong_rank_count, {"mesh.space", "2 ranks", "3 ranks"});
+}
+
+}  // namespace mylos::online_boxes_test
