@@ -26,7 +26,7 @@ class OpenBoxes {
     return *open_.emplace_back(Entry{&whole, part, whole.part(part, grid)}).boxes;
   }
   /// Returns the same for a look at its sizes: another plan may divide samples otherwise.
-  std::shared_ptr<const SampleStore> look(const SampleStore& whole, const GridPart& part,
+  std::shared_ptr<const SampleStore> peek_at(const SampleStore& whole, const GridPart& part,
                                           const std::vector<std::int64_t>& grid) const {
     if (!part.is_split()) return {std::shared_ptr<const SampleStore>(), &whole};
     return whole.part(part, grid);

@@ -166,7 +166,7 @@ class SampleData final : public RunData {
         loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    const auto looked_at = boxes_.look(training_, reader.part, grid_);
+    const auto looked_at = boxes_.peek_at(training_, reader.part, grid_);
     const SampleStore& read = *looked_at;
     return Loader::memory_bytes(read.shape(), training_split_, sampler_, loading(reader)) +
            read.reading_bytes() + normalizer_bytes(read.shape());
@@ -175,7 +175,7 @@ class SampleData final : public RunData {
     SamplerOptions by_blocks = sampler_.options();
     if (by_blocks.shuffle != Shuffle::samples) return 0;
     by_blocks.shuffle = Shuffle::blocks;
-    const auto looked_at = boxes_.look(training_, reader.part, grid_);
+    const auto looked_at = boxes_.peek_at(training_, reader.part, grid_);
     const DatasetShape& shape = looked_at->shape();
     const auto bytes = [&](const Sampler& sampler) {
       return Loader::memory_bytes(shape, training_split_, sampler, loading(reader));
@@ -189,7 +189,7 @@ class SampleData final : public RunData {
                                               options);
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
-    const auto looked_at = boxes_.look(store_of(part), options.part, grid_);
+    const auto looked_at = boxes_.peek_at(store_of(part), options.part, grid_);
     const SampleStore& data = *looked_at;
     const bool is_counted = &store_of(part) == &training_;  // by a reader
     const std::int64_t checking = is_counted ? 0 : data.reading_bytes();
