@@ -25,9 +25,9 @@ class OpenBoxes {
     if (found != open_.end()) return *found->boxes;
     return *open_.emplace_back(Entry{&whole, part, whole.part(part, grid)}).boxes;
   }
-  /// Returns the same for a look at its sizes: another plan may divide samples otherwise.
+  /// Returns such a store of which only the sizes are asked: another plan may divide samples otherwise.
   std::shared_ptr<const SampleStore> peek_at(const SampleStore& whole, const GridPart& part,
-                                          const std::vector<std::int64_t>& grid) const {
+                                             const std::vector<std::int64_t>& grid) const {
     if (!part.is_split()) return {std::shared_ptr<const SampleStore>(), &whole};
     return whole.part(part, grid);
   }
