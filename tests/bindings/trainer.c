@@ -1,5 +1,6 @@
 /* trainer DECK: under MPI. A step of own loss (mean squared error by forward, backward, apply) makes the weights of
- * mylos_trainer_step(), bit for bit; a checkpoint continues them; refusals come back on all ranks. Rank 0 prints "ok". */
+ * mylos_trainer_step(), bit for bit; a checkpoint continues them; refusals come back on all ranks; boxes of fields train as
+ * whole ones do. Rank 0 prints "ok". */
 #include <mpi.h>
 #include <mylos/mylos.h>
 #include <stdio.h>
@@ -103,6 +104,57 @@ static void overflow(mylos_trainer* trainer, int rank, int ranks) {
   t[0] = before;
 }
 
+enum { HIGH = 12, WIDE = 4, FIELD = HIGH * WIDE, FIELDS = 2, WEIGHTS = 9 };
+
+/* Each rank passes its box of fields (mesh.space): rows of them. One rank alone trains on whole fields. */
+static void boxes(int rank, int ranks) {
+  static const char text[] =
+      "[model]\ntype = 'chain'\ninputs = 48\noutputs = 48\nloss = 'mse'\n[[model.layers]]\nkind = 'conv'\n"
+      "name = 'only'\noutputs = 1\nkernel = 3\n[data]\nshape = [12, 4, 1]\nmicro_batch = 2\n[run]\nname = 'boxes'\n"
+      "steps = 10\n[precision]\ncompute = 'fp32'\n[optimizer]\ntype = 'sgd'\nlr = 0.1\n";
+  const int columns = FIELD / ranks;
+  float whole_x[FIELDS * FIELD], box_x[FIELDS * FIELD], whole_y[FIELDS * FIELD], box_y[FIELDS * FIELD];
+  float a[WEIGHTS], b[WEIGHTS];
+  const mylos_const_array whole_from = mylos_read_f32(whole_x, FIELDS, FIELD);
+  const mylos_array whole_to = mylos_write_f32(whole_y, FIELDS, FIELD);
+  mylos_const_array from = mylos_read_f32(box_x, FIELDS, columns);
+  const mylos_array to = mylos_write_f32(box_y, FIELDS, columns);
+  mylos_trainer *whole, *divided;
+  mylos_trainer_info info;
+  mylos_step_report of_whole, of_boxes;
+  char deck[sizeof text + 64];
+  int i, j, step;
+  sprintf(deck, "%s[mesh]\nspace = [%d, 1]\n", text, ranks);
+  require(mylos_trainer_create_text(text, MPI_COMM_SELF, NULL, &whole) == MYLOS_OK);
+  require(mylos_trainer_create_text(deck, MPI_COMM_WORLD, NULL, &divided) == MYLOS_OK);
+  require(mylos_trainer_get_info(divided, &info) == MYLOS_OK);
+  require(info.inputs == columns && info.outputs == columns && info.max_samples == 2);
+  srand(7);
+  for (i = 0; i < FIELDS * FIELD; ++i) whole_x[i] = 2.0f * (float)rand() / (float)RAND_MAX - 1;
+  for (i = 0; i < FIELDS; ++i)
+    for (j = 0; j < columns; ++j) box_x[i * columns + j] = whole_x[i * FIELD + rank * columns + j];
+  for (step = 0; step < 4; ++step) {
+    require(mylos_trainer_step(whole, &whole_from, &whole_from, &of_whole) == MYLOS_OK);
+    require(mylos_trainer_step(divided, &from, &from, &of_boxes) == MYLOS_OK);
+    require(of_boxes.samples == FIELDS && of_boxes.updated);
+    require(of_boxes.loss > 0.9999 * of_whole.loss && of_boxes.loss < 1.0001 * of_whole.loss);
+  }
+  require(mylos_trainer_read_parameter(whole, "only/weight", a, WEIGHTS) == MYLOS_OK);
+  require(mylos_trainer_read_parameter(divided, "only/weight", b, WEIGHTS) == MYLOS_OK);
+  for (i = 0; i < WEIGHTS; ++i) require(a[i] - b[i] < 1e-5f && b[i] - a[i] < 1e-5f);
+  require(mylos_trainer_infer(whole, &whole_from, &whole_to) == MYLOS_OK);
+  require(mylos_trainer_infer(divided, &from, &to) == MYLOS_OK);
+  for (i = 0; i < FIELDS; ++i) {
+    for (j = 0; j < columns; ++j) {
+      const float difference = box_y[i * columns + j] - whole_y[i * FIELD + rank * columns + j];
+      require(difference < 1e-4f && difference > -1e-4f);
+    }
+  }
+  if (rank == ranks - 1) from = mylos_read_f32(box_x, FIELDS, columns - 1); /* refused on all ranks */
+  require(mylos_trainer_infer(divided, &from, &to) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_destroy(divided) == MYLOS_OK && mylos_trainer_destroy(whole) == MYLOS_OK);
+}
+
 static int lines = 0;
 static void count_line(const char* text, void* context) {
   lines += text != NULL && context == &lines;
@@ -163,6 +215,7 @@ int main(int count, char** texts) {
   require(a.loss == b.loss && a.step == STEPS + 2);
   require_same_head(by_step, by_parts);
   require(mylos_trainer_infer(by_step, &from, &to) == MYLOS_OK);
+  boxes(rank, ranks);
 
   require(mylos_trainer_destroy(by_parts) == MYLOS_OK);
   MPI_Finalize();
