@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
@@ -39,7 +40,7 @@ struct OnlineParts {
   /// Throws what `check` throws: on this rank, on the ranks that share its samples, or if passes exchange
   /// statistics on all ranks. `call`: "forward()", of `samples` samples.
   template <class Check>
-  void check_arguments(const std::string& call, std::int64_t samples, const Check& check) {
+  void check_arguments(std::string_view call, std::int64_t samples, const Check& check) {
     if (!exchanges && !sharing) return check();
     if (sharing) assembly.communicator->synchronize(assembly.trainer->execution());
     const auto check_together = [&] { sharing ? sharing->agree(call, samples, check) : check(); };

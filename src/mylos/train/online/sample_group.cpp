@@ -41,7 +41,7 @@ SampleGroup::SampleGroup(RankGroup& ranks, const Mesh& mesh)
     : first_(mesh.sample_ranks().front()),
       group_(SplitCommunicator(ranks, mesh.batch_rank()).get(), ranks.timeout_s()) {}
 
-std::optional<SampleGroup::Refusal> SampleGroup::find_refusal(const std::string& call, std::int64_t samples,
+std::optional<SampleGroup::Refusal> SampleGroup::find_refusal(std::string_view call, std::int64_t samples,
                                                               const std::optional<Error>& own) {
   Arguments arguments{.samples = samples, .code = own ? static_cast<std::int32_t>(own->code()) : 0};
   call.copy(arguments.call.data(), arguments.call.size() - 1);
@@ -77,7 +77,7 @@ std::optional<SampleGroup::Refusal> SampleGroup::find_refusal(const std::string&
       false};
 }
 
-void SampleGroup::agree(const std::string& call, std::int64_t samples, const std::function<void()>& check) {
+void SampleGroup::agree(std::string_view call, std::int64_t samples, const std::function<void()>& check) {
   if (const std::optional<Refusal> refusal = find_refusal(call, samples, error_thrown_by(check)))
     throw Error(refusal->error);
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "mylos/base/error.hpp"
 #include "mylos/comm/ranks/mesh.hpp"
@@ -26,10 +26,10 @@ class SampleGroup {
   };
   /// All these ranks. `call`: "step()". `own`: what is wrong with this rank's arguments. Throws Error
   /// (bad_call) on all of them if they make different calls.
-  [[nodiscard]] std::optional<Refusal> find_refusal(const std::string& call, std::int64_t samples,
+  [[nodiscard]] std::optional<Refusal> find_refusal(std::string_view call, std::int64_t samples,
                                                     const std::optional<Error>& own);
   /// The same, and throws the Error on all of them. `check` throws what is wrong with this rank's arguments.
-  void agree(const std::string& call, std::int64_t samples, const std::function<void()>& check);
+  void agree(std::string_view call, std::int64_t samples, const std::function<void()>& check);
 
  private:
   int first_;  // the first of these ranks
