@@ -10,7 +10,8 @@ namespace mylos::testing {
 namespace {
 
 const std::string grid =
-    "[run]\nsteps = 1\n[model]\ntype = 'cnn'\nchannels = [4]\n[data]\ntrain = 'a.h5'\nshape = [32, 16, 3]\n";
+    "[run]\nsteps = 1\n[model]\ntype = 'unet'\nchannels = [8]\nloss = 'mse'\n[data]\ntrain = 'a.h5'\nshape = "
+    "[32, 16, 3]\n";
 
 std::vector<std::int64_t> space_of(const std::string& deck) {
   return read_deck(deck, "deck.toml", {}).options.mesh.space;
@@ -23,16 +24,16 @@ TEST(Mesh, HasANumberOfBoxesForEachAxis) {
   EXPECT_EQ(message_of(grid + "[mesh]\nspace = [1, 1]\n"), "");
   for (const char* const space : {"[0, 2]", "[1, 1, 1, 1]", "2", "[2.5, 1]", "[2, 65537]"}) {
     EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = " + space + "\n"), errors::bad_value,
-                           {"deck.toml:10:", "'mesh.space'"}))
+                           {"deck.toml:11:", "'mesh.space'"}))
         << space;
   }
 }
 
 TEST(Mesh, DividesTheAxesOfTheShape) {
   EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = [2]\n"), errors::keys_conflict,
-                         {"deck.toml:10:", "'mesh.space' has 1 ", "'data.shape' has 2 "}));
+                         {"deck.toml:11:", "'mesh.space' has 1 ", "'data.shape' has 2 "}));
   EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = [1, 2, 2]\n"), errors::keys_conflict,
-                         {"deck.toml:10:", "'mesh.space' has 3 ", "'data.shape' has 2 "}));
+                         {"deck.toml:11:", "'mesh.space' has 3 ", "'data.shape' has 2 "}));
 }
 
 TEST(Mesh, IsNotDividedInAReproducibleRun) {
