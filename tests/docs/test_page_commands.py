@@ -165,6 +165,14 @@ def rollout_training(shop):
                'norm = "groupnorm"\nloss = "mse"\n')
 
 
+def large_fields(shop):
+    lines = next(lines for _, lines in blocks.blocks_of(shop.page) if blocks.language_of(lines) == "toml")
+    shop.fields("fields.h5", 12, seed=1)
+    shop.write("deck.toml", '[run]\nname = "large"\nsteps = 4\npeak_flops = 1e12\n'
+               '[data]\ntrain = "fields.h5"\nbatch = 2\nnormalize = "channel"\n[data.arrays]\ninputs = ["/u", "/v"]\ntargets = ["/u", "/v"]\naxes = "sample time y x"\n'
+               '[model]\ntype = "unet"\nfields = 2\nchannels = [8, 16]\nloss = "mse"\n' + "\n".join(lines) + "\n")
+
+
 def scaling(shop):
     (shop.folder / "FOLDER").mkdir()
 
@@ -217,7 +225,7 @@ def deck(shop):
 
 PAGES = {
     "explanation/health": health, "explanation/numerics": numerics, "explanation/precision": precision,
-    "how-to/advise": advise, "how-to/convert": convert, "how-to/data": data, "how-to/initial": initial, "how-to/launching": launching,
+    "how-to/advise": advise, "how-to/convert": convert, "how-to/data": data, "how-to/initial": initial, "how-to/large-fields": large_fields, "how-to/launching": launching,
     "how-to/networks": networks, "how-to/onnx": onnx, "how-to/report": report, "how-to/restart": restart,
     "how-to/rollout": rollout, "how-to/rollout-training": rollout_training, "how-to/scaling": scaling, "how-to/source": with_run,
     "how-to/sweep": sweep,
