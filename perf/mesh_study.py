@@ -8,6 +8,7 @@ of the steps in the second half of a run.
   perf/mesh_study.py [--mylos build/host/bin/mylos] [--rounds 5] [--steps 20] [--type fp32]
 """
 import pathlib
+import shutil
 import tempfile
 
 import h5py
@@ -38,6 +39,7 @@ def deck_of(extents, channels, steps, compute):
 
 def seconds_of_steps(arguments, folder, ranks, threads, *keys):
     """Seconds of a step."""
+    shutil.rmtree(folder / f"run-{ranks}", ignore_errors=True)
     command = [arguments.mylos, "train", "deck.toml", f"run.folder=run-{ranks}", f"run.threads={threads}", *STEPS_ONLY, *keys]
     if ranks > 1:
         command = harness.on_ranks(ranks) + command
@@ -64,7 +66,7 @@ def main():
             times = harness.measured(arguments.rounds, {
                 "whole": lambda folder=folder: seconds_of_steps(arguments, folder, 1, 2),
                 "divided": lambda folder=folder, space=space: seconds_of_steps(arguments, folder, 2, 1, f"mesh.space={space}")},
-                harness.Quiet(arguments.patience))
+                harness.Quiet(arguments.patience), unit="s")
             ratios = harness.ratios(times["divided"], times["whole"])
             print(f"{name:10} two ranks of one thread / one rank of two: {harness.spread(ratios)}  bar {BAR:.2f}: "
                   f"{harness.met(harness.median_ratio(times['divided'], times['whole']) <= BAR)}", flush=True)

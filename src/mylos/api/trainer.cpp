@@ -122,6 +122,28 @@ SampleRows<float> refused_outputs() {
   return SampleRows<float>(&nothing, 1, 0);
 }
 
+/// Reads x and writes y: forward() and infer().
+std::int32_t compute_outputs(mylos_trainer* trainer, const char* function, const mylos_const_array* x,
+                             const mylos_array* y,
+                             void (OnlineTrainer::*call)(const SampleRows<const float>&,
+                                                         const SampleRows<float>&)) {
+  return status_of([&] {
+    const InUse handle = use_trainer(trainer, function);
+    const OwnThreads threads;
+    Array outputs;
+    SampleRows<const float> inputs = refused_rows();
+    SampleRows<float> written = refused_outputs();
+    call_on_all(
+        [&] {
+          outputs = elements_of(y, "y");
+          inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
+          written = handle->y.write(outputs, handle->outputs, "y");
+        },
+        [&](bool accepted) { ((*handle->trainer).*call)(accepted ? inputs : refused_rows(), written); });
+    handle->y.fetch(outputs);
+  });
+}
+
 }  // namespace
 }  // namespace mylos::api
 
@@ -194,21 +216,7 @@ std::int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const
 }
 
 std::int32_t mylos_trainer_forward(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y) {
-  return status_of([&] {
-    const InUse handle = use_trainer(trainer, "mylos_trainer_forward");
-    const OwnThreads threads;
-    mylos::Array outputs;
-    mylos::SampleRows<const float> inputs = refused_rows();
-    mylos::SampleRows<float> written = refused_outputs();
-    call_on_all(
-        [&] {
-          outputs = elements_of(y, "y");
-          inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
-          written = handle->y.write(outputs, handle->outputs, "y");
-        },
-        [&](bool accepted) { handle->trainer->forward(accepted ? inputs : refused_rows(), written); });
-    handle->y.fetch(outputs);
-  });
+  return compute_outputs(trainer, "mylos_trainer_forward", x, y, &mylos::OnlineTrainer::forward);
 }
 
 std::int32_t mylos_trainer_backward(mylos_trainer* trainer, const mylos_const_array* dy,
@@ -257,21 +265,7 @@ std::int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_optio
 }
 
 std::int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y) {
-  return status_of([&] {
-    const InUse handle = use_trainer(trainer, "mylos_trainer_infer");
-    const OwnThreads threads;
-    mylos::Array outputs;
-    mylos::SampleRows<const float> inputs = refused_rows();
-    mylos::SampleRows<float> written = refused_outputs();
-    call_on_all(
-        [&] {
-          outputs = elements_of(y, "y");
-          inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
-          written = handle->y.write(outputs, handle->outputs, "y");
-        },
-        [&](bool accepted) { handle->trainer->infer(accepted ? inputs : refused_rows(), written); });
-    handle->y.fetch(outputs);
-  });
+  return compute_outputs(trainer, "mylos_trainer_infer", x, y, &mylos::OnlineTrainer::infer);
 }
 
 std::int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path) {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/numbers/divisors.hpp"
 
 namespace mylos {
 namespace {
@@ -20,28 +20,18 @@ std::int64_t box_at(const std::array<std::int64_t, axes>& boxes, const std::arra
   return (at[0] * boxes[1] + at[1]) * boxes[2] + at[2];
 }
 
-/// Returns "1, 2 or 3".
-std::string alternatives_of(const std::vector<std::int64_t>& numbers) {
-  const auto last = std::prev(numbers.end());
-  if (numbers.size() == 1) return std::to_string(*last);
-  return fmt::format("{} or {}", fmt::join(numbers.begin(), last, ", "), *last);
-}
-
 /// Throws Error that names the numbers of ranks and of boxes that would do.
 [[noreturn]] void fail_ranks(const MeshOptions& options, std::int64_t boxes, int ranks) {
   const std::int64_t fewer = ranks / boxes * boxes;
   std::vector<std::int64_t> right;
   if (fewer > 0) right.push_back(fewer);
   right.push_back(fewer + boxes);
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t divisor = 1; divisor <= ranks; ++divisor)
-    if (ranks % divisor == 0) divisors.push_back(divisor);
   fail_input(
       errors::wrong_rank_count,
       "mesh.space = [{}] divides each sample over {} ranks, and the {} rank{} of this run are no multiple "
       "of {}; start {} ranks, or divide samples into {} boxes",
       fmt::join(options.space, ", "), boxes, ranks, ranks == 1 ? "" : "s", boxes, alternatives_of(right),
-      alternatives_of(divisors));
+      alternatives_of(divisors_of(ranks)));
 }
 
 }  // namespace

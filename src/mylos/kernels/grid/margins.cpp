@@ -22,6 +22,13 @@ struct Middle {
            moved[2] >= 0 && moved[2] < inner.extent(2);
   }
 
+  /// Returns the index, over all samples, of the outer grid's point that is `point` of the inner one.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t outer_index(std::int64_t sample,
+                                                                     const Triple& point) const {
+    return sample * outer.points() +
+           outer.index(point[0] + before[0], point[1] + before[1], point[2] + before[2]);
+  }
+
   Box outer;
   Box inner;
   Triple before;
@@ -58,9 +65,7 @@ void crop(const Execution& exec, const MarginShape& shape, std::int64_t samples,
       exec, "crop", samples, shape.inner,
       KOKKOS_LAMBDA(std::int64_t sample, const Triple& point, std::int64_t row, std::int64_t first,
                     std::int64_t count) {
-        const std::int64_t from = sample * middle.outer.points() +
-                                  middle.outer.index(point[0] + middle.before[0], point[1] + middle.before[1],
-                                                     point[2] + middle.before[2]);
+        const std::int64_t from = middle.outer_index(sample, point);
         map_tile(y + from * channels + first, count, x + row * channels + first,
                  [](T value) { return value; });
       });
@@ -74,9 +79,7 @@ void insert(const Execution& exec, const MarginShape& shape, std::int64_t sample
       exec, "insert", samples, shape.inner,
       KOKKOS_LAMBDA(std::int64_t sample, const Triple& point, std::int64_t row, std::int64_t first,
                     std::int64_t count) {
-        const std::int64_t to = sample * middle.outer.points() +
-                                middle.outer.index(point[0] + middle.before[0], point[1] + middle.before[1],
-                                                   point[2] + middle.before[2]);
+        const std::int64_t to = middle.outer_index(sample, point);
         map_tile(x + row * channels + first, count, y + to * channels + first, [](T value) { return value; });
       });
 }

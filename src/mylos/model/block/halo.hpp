@@ -37,7 +37,6 @@ class Halo {
 
   /// Returns whether there are such points.
   [[nodiscard]] bool none() const { return extended_ == box_; }
-  [[nodiscard]] const GridShape& box() const { return box_; }
   /// Returns the box with these points.
   [[nodiscard]] const GridShape& extended() const { return extended_; }
   /// Returns the bytes of workspace that extend() needs, for `rows` samples and for fewer.

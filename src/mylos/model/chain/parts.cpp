@@ -8,25 +8,11 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/numbers/divisors.hpp"
 #include "mylos/model/block/layer_input.hpp"
 
 namespace mylos {
 namespace {
-
-/// "1, 2 or 4"
-std::string either(const std::vector<std::int64_t>& numbers) {
-  const std::vector<std::int64_t> first(numbers.begin(), numbers.end() - 1);
-  return first.empty() ? fmt::format("{}", numbers.back())
-                       : fmt::format("{} or {}", fmt::join(first, ", "), numbers.back());
-}
-
-std::vector<std::int64_t> divisors_of(std::int64_t number) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t i = 1; i <= number; ++i) {
-    if (number % i == 0) result.push_back(i);
-  }
-  return result;
-}
 
 /// "conv, max_pool, ..."
 template <class Traits, std::size_t count, class Fits>
@@ -60,7 +46,7 @@ GridShape box_of(const GridShape& grid, std::size_t axes, const GridPart& part) 
     if (grid.extent[axis] % boxes != 0) {
       fail_input(errors::keys_conflict,
                  "mesh.space divides the {} points of samples in {} into {} boxes; equal ones are {}",
-                 grid.extent[axis], axis_names[axis], boxes, either(divisors_of(grid.extent[axis])));
+                 grid.extent[axis], axis_names[axis], boxes, alternatives_of(divisors_of(grid.extent[axis])));
     }
     box.extent[axis] /= boxes;
   }

@@ -48,8 +48,7 @@ void require_same_points(const Options& options, const Chain& chain) {
 }  // namespace
 
 bool divides_samples(const Options& options) {
-  return options.model.part.is_split() ||
-         std::ranges::any_of(options.mesh.space, [](std::int64_t boxes) { return boxes > 1; });
+  return std::ranges::any_of(options.mesh.space, [](std::int64_t boxes) { return boxes > 1; });
 }
 
 void require_measures_of_parts(const Options& options, const Chain& chain, const Places& places) {
