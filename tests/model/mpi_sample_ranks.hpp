@@ -9,6 +9,7 @@
 
 #include "mylos/base/execution.hpp"
 #include "mylos/base/grid_part.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/sample_ranks.hpp"
 #include "support/device_values.hpp"
@@ -84,6 +85,34 @@ inline std::vector<double> summed(std::vector<double> values) {
   return values;
 }
 
+/// Returns the sum over the ranks of each number, by the binary tree.
+inline std::vector<float> summed_by_tree(const std::vector<float>& values) {
+  const std::size_t count = values.size();
+  std::vector<float> all(count * static_cast<std::size_t>(world_size())), sums(count);
+  MPI_Allgather(values.data(), static_cast<int>(count), MPI_FLOAT, all.data(), static_cast<int>(count),
+                MPI_FLOAT, MPI_COMM_WORLD);
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i] = sum_by_tree<float>(world_size(),
+                                 [&](int rank) { return all[static_cast<std::size_t>(rank) * count + i]; });
+  return sums;
+}
+
+/// One rank that has whole samples.
+class OwnSamples final : public SampleRanks {
+ public:
+  void exchange_faces(const Execution& exec, std::size_t, bool periodic, const ConstTensor& sent,
+                      const Tensor& received) override {
+    exec.fence();
+    const std::size_t bytes = sent.bytes() / 2;
+    std::vector<std::byte> out(2 * bytes), in(2 * bytes);
+    copy_to_host(sent.data(), out.data(), out.size());
+    if (periodic)
+      std::rotate_copy(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(bytes), out.end(), in.begin());
+    copy_to_device(in.data(), received.data(), in.size());
+  }
+  void add_up(const Execution&, const Tensor&) override {}
+};
+
 class MpiSampleRanks final : public SampleRanks {
  public:
   explicit MpiSampleRanks(const GridPart& part) : part_(part) {}
@@ -114,8 +143,8 @@ class MpiSampleRanks final : public SampleRanks {
     MPI_Allgather(own.data(), static_cast<int>(count), MPI_DOUBLE, all.data(), static_cast<int>(count),
                   MPI_DOUBLE, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < count; ++i) {
-      own[i] = all[i];
-      for (std::size_t rank = 1; rank < world; ++rank) own[i] += all[rank * count + i];
+      own[i] = sum_by_tree<double>(static_cast<int>(world),
+                                   [&](int rank) { return all[static_cast<std::size_t>(rank) * count + i]; });
     }
     copy_to_device(own.data(), doubles.data(), count * sizeof(double));
   }

@@ -160,8 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
              5e-3},
         Case{"batch norm of features",
              maker<BatchNormBlock>(BatchNormOptions{.name = "n", .grid = {.channels = 144}}), 5e-3},
-        Case{"norm of points", maker<NormBlock>(NormOptions{.name = "n", .norm = {.width = 6}, .points = 24}),
-             2e-2},
+        Case{"norm of points",
+             maker<NormBlock>(NormOptions{.name = "n", .norm = {.width = 6}, .extents = {1, 4, 6}}), 2e-2},
         Case{"attention",
              maker<PointAttention>(PointAttentionOptions{
                  .name = "a", .points = 24, .heads = 2, .head_width = 1}),

@@ -5,111 +5,12 @@
 
 #include <cmath>
 
-#include "kernels/convolution_case.hpp"
-#include "model/listed_layers.hpp"
-#include "model/mpi_sample_ranks.hpp"
-#include "mylos/kernels/engines/engine_set.hpp"
-#include "mylos/model/block/layer_input.hpp"
-#include "mylos/model/chain/parts.hpp"
-#include "mylos/model/network/make_chain.hpp"
-#include "mylos/model/network/training_model.hpp"
+#include "model/step_of_box.hpp"
 
-namespace mylos::parts_of_samples_test {
+namespace mylos::box_test {
 
 using test::conv;
 using test::model_on;
-
-constexpr std::int64_t rows = 2;
-constexpr std::uint64_t seed = 9;
-
-/// For statistics over all ranks.
-class AllRanks final : public SumsOverRanks {
- public:
-  explicit AllRanks(const GridPart& part) : ranks_(part) {}
-  void add_up(const Execution& exec, const Tensor& sums) override { ranks_.add_up(exec, sums); }
-
- private:
-  test::MpiSampleRanks ranks_;
-};
-
-struct Result {
-  std::vector<float> outputs, input_gradient;
-  std::vector<double> gradients, sums;  // of all parameters; for the running statistics
-  double loss = 0;
-  SampleExchangeSizes exchanges;
-};
-
-struct Batch {
-  explicit Batch(const ModelOptions& model)
-      : inputs(test::random_values(DType::fp32, rows * model.inputs, -1, 1, 1)),
-        targets(test::random_values(DType::fp32, rows * model.outputs, -1, 1, 2)) {}
-
-  std::vector<float> inputs, targets;
-  std::vector<std::int32_t> labels{1, 3};
-};
-
-Tensor tensor_in(const Arena& arena, const std::vector<float>& values, DType type) {
-  const Tensor tensor(arena.data(), type, rows, static_cast<std::int64_t>(values.size()) / rows);
-  test::set_values(tensor, values);
-  return tensor;
-}
-
-/// Without it the first layer computes none.
-bool wants_input_gradient(DType compute) {
-  return compute == DType::fp32;
-}
-
-/// One step of a network whose batch is that of a rank, by gradients of the mean over all ranks' rows.
-Result step_of(const ModelOptions& options, DType compute, const Batch& batch, SampleRanks* ranks) {
-  const Execution exec;
-  const auto engines = make_engines({});
-  PrecisionOptions precision;
-  precision.compute = compute;
-  const Chain chain = make_chain(options, precision, seed, false, wants_input_gradient(compute));
-  TrainingModel model(chain, *engines, rows, 1 << 20, 1);
-  model.parameters().initialize(exec, seed);
-  const Arena arena("input", 1 << 18), numbers("targets", 1 << 18), labels("labels", 4096);
-  const Tensor input = tensor_in(arena, batch.inputs, chain.input_type());
-  tensor_in(numbers, batch.targets, DType::fp32);
-  test::copy_to_device(batch.labels.data(), labels.data(), batch.labels.size() * sizeof(std::int32_t));
-  Truth truth;
-  if (chain.prediction() == Prediction::classes) {
-    truth.labels = reinterpret_cast<const std::int32_t*>(labels.data());
-  } else {
-    truth.targets = reinterpret_cast<const float*>(numbers.data());
-  }
-  const test::DeviceValue<std::uint64_t> step(3);
-  const test::DeviceValue<float> scale(64.0f);
-  const test::DeviceValue<LossSums> sums;
-  std::optional<AllRanks> all;
-  if (ranks != nullptr) all.emplace(options.part);
-  const StepContext context{.exec = exec,
-                            .engines = *engines,
-                            .step = step.data(),
-                            .ranks = all ? &*all : nullptr,
-                            .sample_ranks = ranks};
-  model.begin_step(exec);
-  model.forward(context, input);
-  const auto boxes = static_cast<float>(options.part.count());
-  model.loss_and_seed(context, truth, {scale.data(), 1.0f / (boxes * rows), false}, sums.data());
-  Result result;
-  result.outputs = test::values_of(model.output());
-  model.backward(
-      context, false, [](std::size_t) {}, nullptr, wants_input_gradient(compute));
-  exec.fence();
-  if (wants_input_gradient(compute)) result.input_gradient = test::values_of(model.input_gradient());
-  for (const ParameterSlot& slot : model.parameters().layout().slots) {
-    const std::vector<double> gradient = test::doubles_of(model.parameters().gradient(slot));
-    result.gradients.insert(result.gradients.end(), gradient.begin(), gradient.end());
-  }
-  if (!model.buffers().sums().empty()) {
-    result.sums.resize(static_cast<std::size_t>(model.buffers().sums().size()));
-    test::copy_to_host(model.buffers().sums().data(), result.sums.data(), model.buffers().sums().bytes());
-  }
-  result.loss = sums.get().loss;
-  result.exchanges = sample_exchanges(chain, rows);
-  return result;
-}
 
 template <class Values>
 void expect_near(const Values& found, const Values& expected, double tolerance, const std::string& what) {
@@ -128,15 +29,9 @@ void expect_near(const Values& found, const Values& expected, double tolerance, 
   EXPECT_LE(largest, tolerance * size) << what << ", number " << at << " of " << found.size();
 }
 
-GridShape grid_of_sample(const ModelOptions& model, std::int64_t numbers) {
-  GridShape grid = grid_of(model.shape);
-  grid.channels = numbers / grid.points();
-  return grid;
-}
-
 void expect_parts(const ModelOptions& model, const std::string& name, DType compute = DType::fp32) {
   const Batch batch(model);
-  const Result whole = step_of(model, compute, batch, nullptr);
+  const Result whole = step_of(model, compute, batch, nullptr, factor_of_mean({}));
   const bool is_vector = whole.outputs.size() % static_cast<std::size_t>(grid_of(model.shape).points()) != 0;
   std::size_t tested = 0;
   for (const GridPart& part : test::own_parts()) {
@@ -149,7 +44,7 @@ void expect_parts(const ModelOptions& model, const std::string& name, DType comp
     own.inputs = test::cropped(batch.inputs, input, part);
     if (!is_vector) own.targets = test::cropped(batch.targets, grid_of_sample(model, model.outputs), part);
     test::MpiSampleRanks ranks(part);
-    const Result box = step_of(of_box, compute, own, &ranks);
+    const Result box = step_of(of_box, compute, own, &ranks, factor_of_mean(part));
     const std::string what =
         fmt::format("{} in {} x {} x {} boxes", name, part.boxes[0], part.boxes[1], part.boxes[2]);
     const double tolerance = compute == DType::fp32 ? 2e-5 : 0.05;
@@ -171,20 +66,6 @@ void expect_parts(const ModelOptions& model, const std::string& name, DType comp
     EXPECT_EQ(box.exchanges.sums, ranks.largest.sums) << what;
   }
   EXPECT_GT(tested, 0u) << name;
-}
-
-LayerOptions with_norm(LayerOptions layer, NormType norm, Activation activation = Activation::gelu) {
-  layer.norm = norm;
-  layer.norm_groups = 2;
-  layer.activation = activation;
-  return layer;
-}
-
-ModelOptions field(std::vector<std::int64_t> shape, std::int64_t channels, std::vector<LayerOptions> layers) {
-  ModelOptions model = model_on(std::move(shape), 0, std::move(layers));
-  model.outputs = model.inputs / model.shape.back() * channels;
-  model.loss = losses::Mse{};
-  return model;
 }
 
 TEST(PartsOfSamples, UNetsAreThoseOfWholeSamples) {
@@ -316,4 +197,4 @@ TEST(PartsOfSamples, FourierNeuralOperatorsAreThoseOfWholeSamples) {
   expect_parts(model, "fno");
 }
 
-}  // namespace mylos::parts_of_samples_test
+}  // namespace mylos::box_test

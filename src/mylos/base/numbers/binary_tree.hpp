@@ -57,4 +57,18 @@ KOKKOS_INLINE_FUNCTION constexpr int max_waiting(int leaves) {
   return levels;
 }
 
+/// Returns the sum of value_of(i) for i in [0, count), of at most 2^20.
+template <class T, class ValueOf>
+KOKKOS_INLINE_FUNCTION T sum_by_tree(int count, const ValueOf& value_of) {
+  T waiting[max_rank_levels];
+  T sum = 0;
+  int level = 0;
+  for (int i = 0; i < count; ++i) {
+    sum = value_of(i);
+    for (int nodes = completed_nodes(i, count); nodes > 0; --nodes) sum = waiting[--level] + sum;
+    if (i + 1 < count) waiting[level++] = sum;
+  }
+  return sum;
+}
+
 }  // namespace mylos

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
@@ -115,6 +116,29 @@ void first_nonfinite(const Execution& exec, const ConstTensor& tensor, std::int6
   dispatch(tensor.type(), [&](auto tag) {
     find_first_nonfinite(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), index);
   });
+}
+
+namespace {
+
+template <class T>
+void add_by_tree(const Execution& exec, int parts, std::int64_t numbers, const T* from, T* to,
+                 bool accumulate) {
+  for_each_index(
+      exec, "add by tree", numbers, KOKKOS_LAMBDA(const std::int64_t i) {
+        const T sum = sum_by_tree<T>(parts, [&](int part) { return from[part * numbers + i]; });
+        to[i] = accumulate ? to[i] + sum : sum;
+      });
+}
+
+}  // namespace
+
+void add_rows_by_tree(const Execution& exec, const ConstTensor& parts, const Tensor& sum, bool accumulate) {
+  const auto count = static_cast<int>(parts.rows());
+  if (parts.type() == DType::fp64) {
+    add_by_tree(exec, count, parts.columns(), parts.as<double>(), sum.as<double>(), accumulate);
+  } else {
+    add_by_tree(exec, count, parts.columns(), parts.as<float>(), sum.as<float>(), accumulate);
+  }
 }
 
 }  // namespace mylos

@@ -1,4 +1,5 @@
-// Reductions of tensors to numbers in device memory. Results do not depend on the number of threads.
+// Reductions of tensors in device memory, to numbers or to a row. Results do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,11 @@ class SumsOfSquares {
   DeviceArray<SummedTensor> tensors_;
   Arena partial_sums_;  // of each block
 };
+
+/// Computes sum = sum of the rows of parts [parts, numbers], or adds it to `sum` if `accumulate`, by the
+/// binary tree over the parts (binary_tree.hpp): with the bits of a sum over ranks that have one each. Both
+/// are floats or doubles; sum: as many numbers as a row.
+void add_rows_by_tree(const Execution& exec, const ConstTensor& parts, const Tensor& sum, bool accumulate);
 
 /// Writes the index of the first element that is infinite or NaN to *index; -1 if there is none. For
 /// diagnosis only: it is slow, because it uses only the threads of one row.

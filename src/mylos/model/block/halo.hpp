@@ -20,7 +20,7 @@ namespace mylos {
 [[nodiscard]] inline bool divides_meridians(const PaddingKinds& kinds, const GridPart& part) {
   const int around = kinds.axis_of(PaddingKind::periodic);
   return kinds.axis_of(PaddingKind::pole) >= 0 && around >= 0 &&
-         part.is_split(static_cast<std::size_t>(around));
+         part.has_boxes(static_cast<std::size_t>(around));
 }
 
 /// The points towards smaller and larger indices of each axis; 0 of axes that are not divided.
@@ -37,6 +37,7 @@ class Halo {
 
   /// Returns whether there are such points.
   [[nodiscard]] bool none() const { return extended_ == box_; }
+  [[nodiscard]] const HaloWidths& widths() const { return widths_; }
   /// Returns the box with these points.
   [[nodiscard]] const GridShape& extended() const { return extended_; }
   /// Returns the bytes of workspace that extend() needs, for `rows` samples and for fewer.

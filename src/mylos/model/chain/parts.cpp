@@ -8,6 +8,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/numbers/divisors.hpp"
 #include "mylos/model/block/layer_input.hpp"
 
@@ -75,7 +76,7 @@ void require_parts(const ModelOptions& model) {
   }
 }
 
-void require_parts(const LayerOptions& layer, const LayerInput& input) {
+void require_parts(const LayerOptions& layer, const LayerInput& input, const GridPart& part) {
   const LayerTraits& traits = traits_of(layer.kind);
   if (layer.dropout > 0) {
     fail_input(errors::keys_conflict,
@@ -91,6 +92,14 @@ void require_parts(const LayerOptions& layer, const LayerInput& input) {
         "ranks hold; leave mesh.space out, or use layers of the kinds {} (\"dense\" after a global_pool)",
         input.layer, traits.name,
         names_of(layer_traits, [](const LayerTraits& other) { return other.takes_parts; }));
+  }
+  const bool is_by_box = !traits.gives_vector && !std::holds_alternative<kinds::Spectral>(layer.kind);
+  if (part.sum_boxes() > 1 && !is_by_box) {
+    fail_input(
+        errors::not_reproducible,
+        "mesh.sums takes the sums over points by boxes, of which this rank has several, and layer '{}' ({}) "
+        "adds all points at once; divide samples by mesh.space as often as mesh.sums says, or leave it out",
+        input.layer, traits.name);
   }
   if (layer.norm == NormType::batchnorm && (input.axes == 0 || traits.gives_vector)) {
     fail_input(

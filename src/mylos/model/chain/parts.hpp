@@ -26,7 +26,7 @@ struct LayerInput;
 void require_parts(const ModelOptions& model);
 
 /// Throws Error (bad_input) if a rank cannot compute its part of a layer of this kind with this input.
-void require_parts(const LayerOptions& layer, const LayerInput& input);
+void require_parts(const LayerOptions& layer, const LayerInput& input, const GridPart& part);
 
 /// Throws Error (bad_input) if the loss of outputs on a grid is not the mean of those of its boxes.
 void require_parts_of_loss(const ModelOptions& model);

@@ -12,7 +12,7 @@ namespace mylos {
 
 Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                  bool accumulates, bool input_gradients) {
-  if (model.part.is_split()) require_parts(model);
+  if (model.part.has_boxes()) require_parts(model);
   switch (model.type) {
     case ModelType::gpt:
       return make_gpt(model, precision, seed, accumulates);

@@ -8,7 +8,7 @@
 #include "mylos/model/layers/nonnegative/nonnegative_output.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
-#include "mylos/model/losses/make_loss.hpp"
+#include "mylos/model/losses/boxes/loss_of_boxes.hpp"
 #include "mylos/model/network/output_layer.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 /// Adds what a layer computes: its kind's operation, then norm, activation and dropout.
 void add_layer(GrowingChain& chain, const LayerOptions& layer, std::string name) {
   chain.begin_layer(std::move(name));
-  if (chain.model().part.is_split()) require_parts(layer, chain.input());
+  if (chain.model().part.has_boxes()) require_parts(layer, chain.input(), chain.model().part);
   std::visit([&](const auto& kind) { kind.append_to(chain, layer); }, layer.kind);
   if (!has_fused_activation(layer)) {
     if (layer.norm != NormType::none) append_norm(chain, layer);
@@ -68,11 +68,12 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   // A vector is the same on all ranks of a sample.
   const std::int64_t boxes = output.axes > 0 ? model.part.count() : 1;
   require_outputs(network, model, boxes * outputs / outputs_per_target(model.loss));
-  if (boxes > 1) require_parts_of_loss(model);
+  if (output.axes > 0 && model.part.has_boxes()) require_parts_of_loss(model);
   append_residual(chain, model, input, output);
   append_nonnegative(chain, model, output);
   chain.grids.resize(chain.blocks.size(), output.grid);
-  chain.head = make_loss(model, {.numbers = outputs, .type = type_of_output(chain), .shape = output});
+  const LossInput loss{.numbers = outputs, .type = type_of_output(chain), .shape = output};
+  chain.head = model.part.sum_boxes() > 1 ? make_loss_of_boxes(model, loss) : make_loss(model, loss);
   return chain;
 }
 
@@ -114,13 +115,27 @@ Chain of_box(const Make& make) {
 
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                    bool accumulates, bool input_gradients) {
-  if (!model.part.is_split()) return grown(model, precision, seed, accumulates, input_gradients);
-  ModelOptions whole = model;
-  whole.part = {};
-  const Chain of_sample = grown(whole, precision, seed, accumulates, input_gradients);
-  Chain chain = of_box([&] { return grown(model, precision, seed, accumulates, input_gradients); });
-  require_tiles(chain, of_sample, model.part);
-  return chain;
+  const auto chain_of = [&](const GridPart& part) {
+    ModelOptions of_part = model;
+    of_part.part = part;
+    return grown(of_part, precision, seed, accumulates, input_gradients);
+  };
+  if (!model.part.has_boxes()) return chain_of({});
+  const Chain whole = chain_of({});
+  const auto box_of_whole = [&](const GridPart& part) {
+    Chain chain = of_box([&] { return chain_of(part); });
+    require_tiles(chain, whole, part);
+    return chain;
+  };
+  if (model.part.sum_boxes() > 1) {
+    try {
+      static_cast<void>(box_of_whole(model.part.first_sum_box()));
+    } catch (const Error& error) {
+      throw error.with(fmt::format("mesh.sums takes the sums of each box as of a mesh.space with as many: {}",
+                                   error.message()));
+    }
+  }
+  return box_of_whole(model.part);
 }
 
 }  // namespace mylos

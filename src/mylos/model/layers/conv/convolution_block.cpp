@@ -5,6 +5,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/token_dropout.hpp"
@@ -25,6 +26,16 @@ ConstTensor extend_box(const StepContext& context, const Halo& halo, const Const
   if (extended.empty()) return matrix;
   halo.extend(context.exec, context.sample_ranks, matrix, extended, workspace);
   return extended;
+}
+
+/// Returns the convolution of the weight gradient of one box of sums; nothing if the rank's box is one.
+std::optional<Convolution> sums_of_box(const ConvolutionOptions& options) {
+  const GridPart& part = options.part;
+  if (part.sum_boxes() == 1) return std::nullopt;
+  ConvolutionShape shape = options.shape;
+  for (std::size_t axis = 0; axis < 3; ++axis) shape.input.extent[axis] /= part.sums[axis];
+  const SplitConvolution of_box = split(shape, part.first_sum_box());
+  return std::make_optional<Convolution>(shape.transposed ? of_box.backward : of_box.forward, options.type);
 }
 }  // namespace
 
@@ -54,6 +65,11 @@ struct ConvolutionBlock::Backward {
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
     if (block.extends_gradient())
       extended_gradient = take_extended(pieces, block.split_.output, options.type, rows);
+    input_of_box = block.input_boxes_.take_points(pieces, options.type, rows);
+    gradient_of_box = block.output_boxes_.take_points(pieces, options.type, rows);
+    weight_sums = block.input_boxes_.take_sums(pieces, DType::fp32,
+                                               weight_rows(options.shape) * weight_columns(options.shape));
+    bias_sums = block.input_boxes_.take_sums(pieces, DType::fp32, options.bias ? options.shape.outputs : 0);
     products = pieces.take_bytes(block.workspace_bytes(engines, rows));
   }
 
@@ -63,7 +79,11 @@ struct ConvolutionBlock::Backward {
   Tensor pre_activation;     // recomputed
   Tensor input_gradient;     // before the cast to the input's type
   Tensor extended_gradient;  // of the output
-  std::byte* products;       // and faces
+  Tensor input_of_box;       // of sums
+  Tensor gradient_of_box;    // of its output
+  Tensor weight_sums;
+  Tensor bias_sums;
+  std::byte* products;  // and faces
 };
 
 ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
@@ -72,6 +92,11 @@ ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
       output_(output_grid(options_.shape)),
       forward_(split_.forward, options_.type),
       backward_(split_.backward, options_.type),
+      input_boxes_(options_.shape.input, options_.part,
+                   options_.shape.transposed ? HaloWidths{} : split_.input.widths()),
+      output_boxes_(output_, options_.part,
+                    options_.shape.transposed ? split_.output.widths() : HaloWidths{}),
+      sums_of_box_(sums_of_box(options_)),
       signature_{.name = options_.name,
                  .kind = "conv",
                  .inputs = options_.shape.input.columns(),
@@ -143,19 +168,20 @@ BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) cons
 
 std::size_t ConvolutionBlock::workspace_bytes(const Engines& engines, std::int64_t rows) const {
   return std::max({forward_.workspace_bytes(engines, rows), backward_.workspace_bytes(engines, rows),
-                   split_.input.workspace_bytes(options_.type, rows),
+                   sums().workspace_bytes(engines, rows), split_.input.workspace_bytes(options_.type, rows),
                    split_.output.workspace_bytes(options_.type, rows)});
 }
 
-/// Of the operations of the box: those of a convolution that reads more points by its definition do not
+/// Of the operations of the box: those of convolutions that read more points by their definition do not
 /// count.
 SparedFlops ConvolutionBlock::spared_flops(const Engines& engines) const {
-  const auto of_box = [&](const Convolution& convolution, double spared) {
-    return std::max(0.0, spared - (flops_of(convolution.shape()) - flops_of(options_.shape)));
+  const auto of_box = [&](const Convolution& convolution, double spared, int times = 1) {
+    return std::max(0.0, times * (spared - flops_of(convolution.shape())) + flops_of(options_.shape));
   };
-  return {.forward = of_box(forward_, forward_.spared_flops(engines).forward),
-          .input_gradient = of_box(backward_, backward_.spared_flops(engines).input_gradient),
-          .weight_gradient = of_box(sums(), sums().spared_flops(engines).weight_gradient)};
+  return {
+      .forward = of_box(forward_, forward_.spared_flops(engines).forward),
+      .input_gradient = of_box(backward_, backward_.spared_flops(engines).input_gradient),
+      .weight_gradient = of_box(sums(), sums().spared_flops(engines).weight_gradient, input_boxes_.count())};
 }
 
 void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights,
@@ -199,10 +225,11 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   const std::int64_t points = output_.points();
-  activation_backward(
-      context.exec, options_.activation, by_points(derivative_source, points), by_points(dz, points),
-      by_points(dz, points), options_.bias && gradients.wants_weights ? gradients.weights["bias"] : Tensor(),
-      gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, points));
+  const bool sums_with_derivative = options_.bias && gradients.wants_weights && output_boxes_.is_one();
+  activation_backward(context.exec, options_.activation, by_points(derivative_source, points),
+                      by_points(dz, points), by_points(dz, points),
+                      sums_with_derivative ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
+                      token_dropout(context, dropout_stream_, options_.dropout, points));
 
   const bool sums_gradient = gradients.wants_weights && options_.shape.transposed;
   const Tensor around = own.extended_gradient.empty() ? dz : own.extended_gradient;
@@ -216,9 +243,38 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
     if (casts) convert(context.exec, dx, gradients.input);
   }
   if (!gradients.wants_weights) return;
-  sums().weight_gradient(context.exec, context.engines, sums_gradient ? box : input,
-                         sums_gradient ? around : dz, gradients.weights["weight"], {}, gradients.accumulate,
-                         own.products);
+  if (options_.bias && !sums_with_derivative) sum_bias_by_boxes(context.exec, own, dz, gradients);
+  sum_weights(context, own, sums_gradient ? box : input, sums_gradient ? around : dz, gradients);
+}
+
+void ConvolutionBlock::sum_weights(const StepContext& context, const Backward& own, const ConstTensor& x,
+                                   const Tensor& dz, const BlockGradients& gradients) const {
+  const Tensor& dw = gradients.weights["weight"];
+  if (input_boxes_.is_one()) {
+    return sums().weight_gradient(context.exec, context.engines, x, dz, dw, {}, gradients.accumulate,
+                                  own.products);
+  }
+  for (int box = 0; box < input_boxes_.count(); ++box) {
+    input_boxes_.copy_points(context.exec, box, x, own.input_of_box);
+    output_boxes_.copy_points(context.exec, box, dz, own.gradient_of_box);
+    sums().weight_gradient(context.exec, context.engines, own.input_of_box, own.gradient_of_box,
+                           sum_of_box(own.weight_sums, box, dw), {}, false, own.products);
+  }
+  add_rows_by_tree(context.exec, own.weight_sums, dw, gradients.accumulate);
+}
+
+void ConvolutionBlock::sum_bias_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& dz,
+                                         const BlockGradients& gradients) const {
+  const SumBoxes boxes(output_, options_.part);
+  const Tensor points(own.gradient_of_box.data(), dz.type(), dz.rows(), boxes.grid().columns());
+  const Tensor of_points = by_points(points, boxes.grid().points());
+  const Tensor& db = gradients.weights["bias"];
+  for (int box = 0; box < boxes.count(); ++box) {
+    boxes.copy_points(exec, box, dz, points);
+    activation_backward(exec, Activation::none, {}, of_points, of_points, sum_of_box(own.bias_sums, box, db),
+                        false, {});
+  }
+  add_rows_by_tree(exec, own.bias_sums, db, gradients.accumulate);
 }
 
 }  // namespace mylos

@@ -6,12 +6,13 @@
 // derivative does not follow from y; "input" recomputes it.
 //
 // Of a part of the samples' grids the block extends x, and in backward dz, by the points that other ranks
-// hold (split_convolution.hpp).
+// hold (split_convolution.hpp). Where sums are taken by boxes (sum_boxes.hpp), those of weights and bias are.
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sum_boxes.hpp"
 #include "mylos/model/layers/conv/split_convolution.hpp"
 #include "mylos/model/options.hpp"
 
@@ -59,7 +60,15 @@ class ConvolutionBlock final : public Block {
     return !split_.output.none() && (!options_.first || options_.shape.transposed);
   }
   /// Returns the convolution of the weight gradient.
-  [[nodiscard]] const Convolution& sums() const { return options_.shape.transposed ? backward_ : forward_; }
+  [[nodiscard]] const Convolution& sums() const {
+    if (sums_of_box_) return *sums_of_box_;
+    return options_.shape.transposed ? backward_ : forward_;
+  }
+  /// Computes the weight gradient. `x` or, transposed, `dz`: with the points around the box.
+  void sum_weights(const StepContext& context, const Backward& own, const ConstTensor& x, const Tensor& dz,
+                   const BlockGradients& gradients) const;
+  void sum_bias_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& dz,
+                         const BlockGradients& gradients) const;
   [[nodiscard]] std::size_t workspace_bytes(const Engines& engines, std::int64_t rows) const;
   [[nodiscard]] SparedFlops spared_flops(const Engines& engines) const;
   void convolve(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
@@ -70,6 +79,9 @@ class ConvolutionBlock final : public Block {
   GridShape output_;
   Convolution forward_;
   Convolution backward_;  // of the input's gradient; the same without parts
+  SumBoxes input_boxes_;
+  SumBoxes output_boxes_;
+  std::optional<Convolution> sums_of_box_;  // if there are several
   Signature signature_;
   RandomStream dropout_stream_;
 };

@@ -51,7 +51,7 @@ void require_meridians(const ConvolutionShape& shape, const GridPart& part) {
 ConvolutionShape without_padding(const ConvolutionShape& shape, const GridPart& part) {
   ConvolutionShape result = shape;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (part.is_split(axis)) result.padding[axis] = 0;
+    if (part.has_boxes(axis)) result.padding[axis] = 0;
     if (result.padding[axis] == 0) result.padding_kind[axis] = PaddingKind::zero;
   }
   return result;
@@ -67,13 +67,13 @@ std::array<bool, 3> periodic_axes(const PaddingKinds& edges) {
 SplitConvolution split(const ConvolutionShape& shape, const GridPart& part) {
   check(shape);
   const GridShape output = output_grid(shape);
-  if (!part.is_split()) return {shape, shape, Halo(shape.input, {}, {}), Halo(output, {}, {})};
+  if (!part.has_boxes()) return {shape, shape, Halo(shape.input, {}, {}), Halo(output, {}, {})};
   require_meridians(shape, part);
   ConvolutionShape map = without_padding(shape, part);
   ConvolutionShape adjoint = map;
   HaloWidths of_map, of_adjoint;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (!part.is_split(axis)) continue;
+    if (!part.has_boxes(axis)) continue;
     require_axis(shape, axis);
     const std::int64_t stride = shape.stride[axis];
     const std::int64_t padding = shape.padding[axis];

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/soft_gate.hpp"
 #include "mylos/model/block/cast.hpp"
 
@@ -21,20 +22,29 @@ struct GatedAdd::Forward {
 
 /// Copies of s and of its gradient in the block's type.
 struct GatedAdd::Backward {
-  Backward(const GatedAddOptions& options, std::int64_t rows, std::byte* workspace)
+  Backward(const GatedAddOptions& options, const SumBoxes& boxes, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         skip(take_copy(pieces, options.skip_type, options.type, rows, options.grid.columns())),
         skip_gradient(take_copy(pieces, options.skip_type, options.type, rows, options.grid.columns())),
-        sums(pieces.take_bytes(soft_gate_workspace(rows * options.grid.points(), options.grid.channels))) {}
+        sums(pieces.take_bytes(soft_gate_workspace(rows * options.grid.points(), options.grid.channels))),
+        skip_points(boxes.take_points(pieces, options.type, rows)),
+        output_gradient(boxes.take_points(pieces, options.type, rows)),
+        skip_points_gradient(boxes.take_points(pieces, options.type, rows)),
+        weight_sums(boxes.take_sums(pieces, DType::fp32, options.grid.channels)) {}
 
   Pieces pieces;
   Tensor skip;
   Tensor skip_gradient;
   std::byte* sums;
+  Tensor skip_points;  // of one box of sums
+  Tensor output_gradient;
+  Tensor skip_points_gradient;
+  Tensor weight_sums;
 };
 
 GatedAdd::GatedAdd(GatedAddOptions options)
     : options_(std::move(options)),
+      boxes_(options_.grid, options_.part),
       signature_{.name = options_.name,
                  .kind = "add",
                  .inputs = options_.grid.columns(),
@@ -58,7 +68,7 @@ BlockCost GatedAdd::cost(const Engines&, std::int64_t rows) const {
   cost.forward_flops *= 2;
   cost.backward_flops *= 3;
   cost.forward_workspace = Forward(options_, rows, nullptr).pieces.bytes();
-  cost.variants.front().backward_workspace = Backward(options_, rows, nullptr).pieces.bytes();
+  cost.variants.front().backward_workspace = Backward(options_, boxes_, rows, nullptr).pieces.bytes();
   return cost;
 }
 
@@ -75,15 +85,38 @@ void GatedAdd::backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const {
   const Region region("gate backward");
   const std::int64_t points = options_.grid.points();
-  const Backward own(options_, memory.input.rows(), memory.workspace);
+  const Backward own(options_, boxes_, memory.input.rows(), memory.workspace);
   if (!gradients.input.empty()) convert(context.exec, gradients.output, gradients.input);
   const bool casts = !own.skip_gradient.empty() && !gradients.skip.empty();
   if (casts && gradients.add_to_skip) convert(context.exec, gradients.skip, own.skip_gradient);
   const Tensor ds = casts ? own.skip_gradient : gradients.skip;
-  soft_gate_backward(context.exec, by_points(cast(context.exec, memory.skip, own.skip), points),
-                     memory.weights["weight"], by_points(gradients.output, points), by_points(ds, points),
-                     gradients.add_to_skip, gradients.weights["weight"], gradients.accumulate, own.sums);
+  const ConstTensor skip = cast(context.exec, memory.skip, own.skip);
+  if (boxes_.is_one()) {
+    soft_gate_backward(context.exec, by_points(skip, points), memory.weights["weight"],
+                       by_points(gradients.output, points), by_points(ds, points), gradients.add_to_skip,
+                       gradients.weights["weight"], gradients.accumulate, own.sums);
+  } else {
+    backward_by_boxes(context.exec, own, skip, memory, gradients, ds);
+  }
   if (casts) convert(context.exec, ds, gradients.skip);
+}
+
+void GatedAdd::backward_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& skip,
+                                 const BlockMemory& memory, const BlockGradients& gradients,
+                                 const Tensor& ds) const {
+  const std::int64_t points = boxes_.grid().points();
+  const Tensor& dw = gradients.weights["weight"];
+  const Tensor of_box = ds.empty() ? ds : own.skip_points_gradient;
+  for (int box = 0; box < boxes_.count(); ++box) {
+    boxes_.copy_points(exec, box, skip, own.skip_points);
+    boxes_.copy_points(exec, box, gradients.output, own.output_gradient);
+    if (!ds.empty() && gradients.add_to_skip) boxes_.copy_points(exec, box, ds, of_box);
+    soft_gate_backward(exec, by_points(own.skip_points, points), memory.weights["weight"],
+                       by_points(own.output_gradient, points), by_points(of_box, points),
+                       gradients.add_to_skip, sum_of_box(own.weight_sums, box, dw), false, own.sums);
+    if (!ds.empty()) boxes_.put_points(exec, box, of_box, ds);
+  }
+  add_rows_by_tree(exec, own.weight_sums, dw, gradients.accumulate);
 }
 
 }  // namespace mylos

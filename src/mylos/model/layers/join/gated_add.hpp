@@ -2,17 +2,19 @@
 // kernels/pointwise/soft_gate.hpp): y = x + weight * s at every grid point.
 //
 // Parameter: weight [1, channels], initially 1. s is a skip tensor of the chain (skips.hpp). Backward reads s
-// and saves nothing.
+// and saves nothing. Where sums are taken by boxes (model/block/sum_boxes.hpp), that of the weight is.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 
 struct GatedAddOptions {
   std::string name;
   GridShape grid;                  // of x, s and y
+  GridPart part = {};              // of a sample, whose box is the grid
   DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType skip_type = DType::fp32;   // as input_type, for s
   DType type = DType::fp32;
@@ -36,7 +38,11 @@ class GatedAdd final : public Block {
   struct Forward;
   struct Backward;
 
+  void backward_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& skip,
+                         const BlockMemory& memory, const BlockGradients& gradients, const Tensor& ds) const;
+
   GatedAddOptions options_;
+  SumBoxes boxes_;
   Signature signature_;
 };
 

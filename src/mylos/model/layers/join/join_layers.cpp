@@ -47,6 +47,7 @@ void kinds::Add::append_to(GrowingChain& network, const LayerOptions& layer) con
   GatedAddOptions options;
   network.types().set(options, input.layer, traits.name);
   options.grid = input.grid;
+  options.part = network.model().part;
   options.skip_type = from.type;
   network.append(std::make_unique<GatedAdd>(std::move(options)), input.grid, input.axes, from.boundary);
 }

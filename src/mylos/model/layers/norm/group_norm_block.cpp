@@ -1,15 +1,16 @@
 #include "mylos/model/layers/norm/group_norm_block.hpp"
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/norm/group_norm.hpp"
 #include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
 namespace {
 
-/// Takes the sums of each sample and group, which the ranks of a sample exchange; empty if one rank has it.
+/// Takes the sums of each sample and group, of all boxes of a sample; empty if it has one.
 Tensor take_sums(Pieces& pieces, const GroupNormOptions& options, std::int64_t rows) {
-  return options.boxes == 1 ? Tensor() : pieces.take_tensor(DType::fp64, rows, 2 * options.groups);
+  return !options.part.has_boxes() ? Tensor() : pieces.take_tensor(DType::fp64, rows, 2 * options.groups);
 }
 
 void add_up_boxes(const StepContext& context, const Tensor& sums) {
@@ -34,7 +35,9 @@ struct GroupNormBlock::Forward {
         saved_pieces(saved),
         statistics(block.options_, rows, saved != nullptr ? saved_pieces : pieces),
         kernels(pieces.take_bytes(group_norm_workspace(block.options_.grid, block.options_.groups, rows))),
-        sums(take_sums(pieces, block.options_, rows)) {}
+        sums(take_sums(pieces, block.options_, rows)),
+        points(block.boxes_.take_points(pieces, block.options_.type, rows)),
+        sums_of_boxes(block.boxes_.take_sums(pieces, DType::fp64, sums.size())) {}
 
   Pieces pieces;
   Tensor input;
@@ -42,19 +45,32 @@ struct GroupNormBlock::Forward {
   Statistics statistics;
   std::byte* kernels;
   Tensor sums;
+  Tensor points;  // of one box of sums
+  Tensor sums_of_boxes;
 };
 
 struct GroupNormBlock::Backward : NormBackward {
   Backward(const GroupNormBlock& block, std::int64_t rows, std::byte* workspace)
       : NormBackward(block.signature_, rows,
                      group_norm_workspace(block.options_.grid, block.options_.groups, rows), workspace),
-        sums(take_sums(pieces, block.options_, rows)) {}
+        sums(take_sums(pieces, block.options_, rows)),
+        points(block.boxes_.take_points(pieces, block.options_.type, rows)),
+        gradients(block.boxes_.take_points(pieces, block.options_.type, rows)),
+        sums_of_boxes(block.boxes_.take_sums(pieces, DType::fp64, sums.size())),
+        weight_sums(block.boxes_.take_sums(pieces, DType::fp32, block.options_.grid.channels)),
+        bias_sums(block.boxes_.take_sums(pieces, DType::fp32, block.options_.grid.channels)) {}
 
   Tensor sums;
+  Tensor points;     // of one box of sums
+  Tensor gradients;  // at these
+  Tensor sums_of_boxes;
+  Tensor weight_sums;
+  Tensor bias_sums;
 };
 
 GroupNormBlock::GroupNormBlock(GroupNormOptions options)
     : options_(std::move(options)),
+      boxes_(options_.grid, options_.part),
       signature_(norm_signature(options_, "groupnorm", options_.grid.columns())) {
   check_group_norm(options_.grid, options_.groups);
 }
@@ -71,7 +87,7 @@ BlockCost GroupNormBlock::cost(const Engines&, std::int64_t rows) const {
 }
 
 SampleExchangeSizes GroupNormBlock::sample_exchanges(std::int64_t rows) const {
-  if (options_.boxes == 1) return {};
+  if (!options_.part.is_split()) return {};
   return {.sums = sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups)};
 }
 
@@ -86,7 +102,11 @@ void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memo
                               own.statistics.mean, own.statistics.rstd, options_.epsilon, own.kernels);
   }
   auto* const sums = own.sums.as<double>();
-  group_norm_sum(context.exec, options_.grid, options_.groups, x, sums, own.kernels);
+  if (boxes_.is_one()) {
+    group_norm_sum(context.exec, options_.grid, options_.groups, x, sums, own.kernels);
+  } else {
+    sum_by_boxes(context.exec, own, x);
+  }
   add_up_boxes(context, own.sums);
   group_norm_apply(context.exec, options_.grid, options_.groups, values(), x, gamma, beta, sums,
                    options_.epsilon, memory.output, own.statistics.mean, own.statistics.rstd);
@@ -112,14 +132,45 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
                         gradients.accumulate, own.kernels);
   } else {
     auto* const sums = own.sums.as<double>();
-    group_norm_sum_gradients(context.exec, options_.grid, options_.groups, x, dy, gamma, statistics.mean,
-                             statistics.rstd, sums, gradients.weights["weight"], gradients.weights["bias"],
-                             gradients.accumulate, own.kernels);
+    if (boxes_.is_one()) {
+      group_norm_sum_gradients(context.exec, options_.grid, options_.groups, x, dy, gamma, statistics.mean,
+                               statistics.rstd, sums, gradients.weights["weight"], gradients.weights["bias"],
+                               gradients.accumulate, own.kernels);
+    } else {
+      sum_gradients_by_boxes(context.exec, own, x, statistics, memory.weights, gradients);
+    }
     add_up_boxes(context, own.sums);
     group_norm_input_gradient(context.exec, options_.grid, options_.groups, values(), x, dy, gamma,
                               statistics.mean, statistics.rstd, sums, written, own.kernels);
   }
   if (casts && !gradients.input.empty()) convert(context.exec, dx, gradients.input);
+}
+
+void GroupNormBlock::sum_by_boxes(const Execution& exec, const Forward& own, const ConstTensor& x) const {
+  for (int box = 0; box < boxes_.count(); ++box) {
+    boxes_.copy_points(exec, box, x, own.points);
+    group_norm_sum(exec, boxes_.grid(), options_.groups, own.points,
+                   own.sums_of_boxes.row_range(box, 1).as<double>(), own.kernels);
+  }
+  add_rows_by_tree(exec, own.sums_of_boxes, own.sums, false);
+}
+
+void GroupNormBlock::sum_gradients_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& x,
+                                            const Statistics& statistics, const ParameterTensors& weights,
+                                            const BlockGradients& gradients) const {
+  const Tensor& dgamma = gradients.weights["weight"];
+  const Tensor& dbeta = gradients.weights["bias"];
+  for (int box = 0; box < boxes_.count(); ++box) {
+    boxes_.copy_points(exec, box, x, own.points);
+    boxes_.copy_points(exec, box, gradients.output, own.gradients);
+    group_norm_sum_gradients(
+        exec, boxes_.grid(), options_.groups, own.points, own.gradients, weights["weight"], statistics.mean,
+        statistics.rstd, own.sums_of_boxes.row_range(box, 1).as<double>(),
+        sum_of_box(own.weight_sums, box, dgamma), sum_of_box(own.bias_sums, box, dbeta), false, own.kernels);
+  }
+  add_rows_by_tree(exec, own.sums_of_boxes, own.sums, false);
+  add_rows_by_tree(exec, own.weight_sums, dgamma, gradients.accumulate);
+  add_rows_by_tree(exec, own.bias_sums, dbeta, gradients.accumulate);
 }
 
 }  // namespace mylos

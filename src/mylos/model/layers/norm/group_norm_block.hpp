@@ -2,11 +2,13 @@
 // (kernels/norm/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
 //
 // Parameters: weight and bias [1, channels]. Saved: mean and 1/sigma of each sample and group, in float.
-// Those of a sample that ranks hold in boxes are of all of its boxes.
+// Those of a sample that ranks hold in boxes are of all of its boxes. Where sums are taken by boxes
+// (model/block/sum_boxes.hpp), those of statistics and parameters are.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block.hpp"
+#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 
@@ -14,7 +16,7 @@ struct GroupNormOptions {
   std::string name;
   GridShape grid;
   std::int64_t groups = 1;
-  std::int64_t boxes = 1;  // of a sample, of which the grid is one
+  GridPart part = {};  // of a sample, whose box is the grid
   float epsilon = 1e-5f;
   DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
@@ -41,10 +43,16 @@ class GroupNormBlock final : public Block {
   struct Backward;
   /// Returns the values of a group in all boxes.
   [[nodiscard]] std::int64_t values() const {
-    return options_.boxes * options_.grid.points() * (options_.grid.channels / options_.groups);
+    return options_.part.count() * options_.grid.points() * (options_.grid.channels / options_.groups);
   }
 
+  void sum_by_boxes(const Execution& exec, const Forward& own, const ConstTensor& x) const;
+  void sum_gradients_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& x,
+                              const Statistics& statistics, const ParameterTensors& weights,
+                              const BlockGradients& gradients) const;
+
   GroupNormOptions options_;
+  SumBoxes boxes_;
   Signature signature_;
 };
 

@@ -1,19 +1,24 @@
 // NormBlock: normalises over the features of each row, or over the channels of each point of a row's grid, as
 // a separate block (Ba, Kiros, Hinton, arXiv 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Saved: the
-// statistics.
+// statistics. Where sums are taken by boxes (model/block/sum_boxes.hpp), the parameters' are.
 #pragma once
 
 #include "mylos/model/block/norm.hpp"
+#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 
 struct NormOptions {
   std::string name;
   Norm norm;
-  std::int64_t points = 1;         // of a row's grid, each normalised separately
+  Extents extents = {1, 1, 1};     // of a row's grid, whose points are normalised separately
+  GridPart part = {};              // of a sample, whose box is the grid
   DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
+
+  [[nodiscard]] GridShape grid() const { return {extents, norm.width}; }
+  [[nodiscard]] std::int64_t points() const { return grid().points(); }
 };
 
 class NormBlock final : public Block {
@@ -34,7 +39,13 @@ class NormBlock final : public Block {
                 const BlockGradients& gradients) const override;
 
  private:
+  struct Backward;
+  void backward_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& x,
+                         const ParameterTensors& weights, const BlockGradients& gradients,
+                         const Tensor& dx) const;
+
   NormOptions options_;
+  SumBoxes boxes_;
   Signature signature_;
 };
 

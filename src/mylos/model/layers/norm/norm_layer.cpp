@@ -40,17 +40,18 @@ std::unique_ptr<Block> group_norm(const LayerOptions& layer, const std::string& 
   types.set(options, name, "groupnorm");
   options.grid = input.grid;
   options.groups = layer.norm_groups;
-  if (input.axes > 0) options.boxes = part.count();
+  if (input.axes > 0) options.part = part;
   require_groups(input, options.groups);
   return std::make_unique<GroupNormBlock>(std::move(options));
 }
 
 std::unique_ptr<Block> norm_of_points(NormType norm, const std::string& name, const GridShape& grid,
-                                      const BlockTypes& types) {
+                                      const GridPart& part, const BlockTypes& types) {
   NormOptions options;
   types.set(options, name, kind_of(norm));
   options.norm = {.type = norm, .width = grid.channels};
-  options.points = grid.points();
+  options.extents = grid.extent;
+  options.part = part;
   return std::make_unique<NormBlock>(std::move(options));
 }
 
@@ -58,7 +59,7 @@ std::unique_ptr<Block> norm_of(const LayerOptions& layer, const std::string& nam
                                const GridPart& part, const BlockTypes& types) {
   if (layer.norm == NormType::batchnorm) return batch_norm(layer, name, input.grid, part, types);
   if (layer.norm == NormType::groupnorm) return group_norm(layer, name, input, part, types);
-  return norm_of_points(layer.norm, name, input.grid, types);
+  return norm_of_points(layer.norm, name, input.grid, part, types);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::vector<double> doubles(const std::vector<float>& values) {
 bool NormBlock::write_source(SourceLayer& layer) const {
   SourceNorm norm{options_.norm.type, options_.norm.epsilon, layer.parameter("weight"), {}};
   if (options_.norm.has_bias()) norm.bias = layer.parameter("bias");
-  layer.append(std::move(norm), layer.width(), options_.points);
+  layer.append(std::move(norm), layer.width(), options_.points());
   return true;
 }
 
