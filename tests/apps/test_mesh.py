@@ -13,36 +13,10 @@ import numpy
 
 from support.cases import run_cases
 from support.data_files import write_data
-from support.decks import deck_text, layer
+from support.decks import layer
+from support.mesh import plane_deck, write_plane
 from support.processes import finish, ranks_of, require_none_left, send, wait_until
 from support.run_folders import compare_runs, last_checkpoint, losses_of, weights_of
-
-LEVELS = 13
-
-
-def write_plane(path, high=24, wide=16, seed=3):
-    """Waves that travel through a periodic plane; a constant; a mask of points that count."""
-    source = numpy.random.default_rng(seed)
-    y, x = numpy.meshgrid(numpy.arange(high) / high, numpy.arange(wide) / wide, indexing="ij")
-    with h5py.File(path, "w") as file:
-        for name, (a, b) in dict(u=(1, 2), v=(2, 1)).items():
-            phase = 2 * numpy.pi * (a * y + b * x) + 0.4 * numpy.arange(LEVELS)[:, None, None]
-            file[name] = (numpy.sin(phase) + 0.1 * source.normal(size=(LEVELS, high, wide))).astype("f4")
-        file["height"] = source.normal(size=(high, wide)).astype("f4")
-        file["area"] = (1.5 + numpy.cos(2 * numpy.pi * y)).astype("f4")
-        file["sea"] = (source.random((high, wide)) > 0.2).astype("i1")
-
-
-def plane_deck(*, layers=(), **sections):
-    keys = dict(run=dict(name="plane", steps=6, log_every=1, evaluate_every=3, seed=5),
-                data=dict(train="plane.h5", test="plane.h5", batch=4, micro_batch=2, normalize="channel"),
-                data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], constants=["/height"], axes="time y x"),
-                model=dict(type="unet", channels=[6, 10], blocks=1, fields=2, edges="periodic", norm="none", activation="gelu", loss="mse"),
-                precision=dict(compute="fp32"), optimizer=dict(lr=2e-3, clip_norm=0.5), checkpoint=dict(every=3, keep_last=0))
-    for name, values in sections.items():
-        keys[name] = values if values is None or name not in keys else keys[name] | values
-    return deck_text(layers=layers, **keys)
-
 
 STRIDED = dict(model=dict(type="chain", loss="huber", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None), layers=[
     layer("conv", outputs=6, kernel=5, edges="periodic", activation="gelu"),
@@ -129,7 +103,6 @@ def check_refusals(command):
     refuse("wrong-rank-count", ranks=3)
     refuse("keys-conflict", space="[5, 1]", ranks=5)
     refuse("keys-conflict", space="[2]")
-    refuse("keys-conflict", run=dict(reproducible=True))
     refuse("keys-conflict", model=dict(dropout=0.1))
     refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))

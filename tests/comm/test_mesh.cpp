@@ -43,7 +43,7 @@ void for_each_rank(const std::vector<std::int64_t>& space, int batch_ranks, cons
       for (std::int64_t h = 0; h < boxes[1]; ++h)
         for (std::int64_t w = 0; w < boxes[2]; ++w) ranks[{d, h, w}] = rank++;
     for (const auto& [place, own] : ranks)
-      body(Mesh({space}, own, batch_ranks * count), own, batch_rank, place, ranks);
+      body(Mesh({.space = space}, own, batch_ranks * count), own, batch_rank, place, ranks);
   }
 }
 
@@ -97,11 +97,21 @@ TEST(Mesh, WithoutASpaceLeavesSamplesWhole) {
   EXPECT_EQ(mesh.sample_ranks(), std::vector{3});
 }
 
+TEST(Mesh, DividesTheBoxesOfSumsAmongTheRanks) {
+  const auto sums = [](const std::vector<std::int64_t>& space, const std::vector<std::int64_t>& all) {
+    return Mesh({.space = space, .sums = all}, 0, 4).part().sums;
+  };
+  EXPECT_EQ(sums({2, 2}, {}), (Place{1, 1, 1}));
+  EXPECT_EQ(sums({}, {4, 2}), (Place{1, 4, 2}));
+  EXPECT_EQ(sums({2, 1}, {4, 2}), (Place{1, 2, 2}));
+  EXPECT_EQ(sums({2, 2, 1}, {2, 4, 8}), (Place{1, 2, 8}));
+}
+
 TEST(Mesh, RefusesRanksThatAreNoMultipleOfTheBoxes) {
   const auto refuses = [](const std::vector<std::int64_t>& space, int ranks,
                           std::initializer_list<std::string_view> parts) {
     return test::refuses(ExitCode::bad_input, errors::wrong_rank_count, parts,
-                         [&] { (void)Mesh({space}, 0, ranks); });
+                         [&] { (void)Mesh({.space = space}, 0, ranks); });
   };
   EXPECT_TRUE(refuses({2, 2}, 6,
                       {"mesh.space = [2, 2]", "over 4 ranks", "the 6 ranks", "start 4 or 8 ranks",

@@ -36,12 +36,35 @@ TEST(Mesh, DividesTheAxesOfTheShape) {
                          {"deck.toml:11:", "'mesh.space' has 3 ", "'data.shape' has 2 "}));
 }
 
-TEST(Mesh, IsNotDividedInAReproducibleRun) {
-  const std::string reproducible = grid + "batch = 4\nmicro_batch = 2\n[mesh]\nspace = [1, 2]\n";
-  EXPECT_EQ(message_of(reproducible), "");
-  EXPECT_TRUE(test::says(message_of(reproducible, {"run.reproducible=true"}), errors::keys_conflict,
-                         {"'run.reproducible'", "'mesh.space'"}));
-  EXPECT_EQ(message_of(reproducible, {"run.reproducible=true", "mesh.space=[1, 1]"}), "");
+const std::vector<std::string> reproducible{"run.reproducible=true", "kernels.gemm=tiles"};
+
+std::string message_of_sums(const std::string& mesh,
+                            const std::vector<std::string>& overrides = reproducible) {
+  return message_of(grid + "batch = 4\nmicro_batch = 2\n[mesh]\n" + mesh + "\n", overrides);
+}
+
+TEST(Mesh, HasBoxesOfSumsThatRanksHoldInTheirOrder) {
+  for (const char* const mesh :
+       {"space = [1, 1]", "sums = [2, 2]", "sums = [2, 2]\nspace = [2, 1]", "sums = [2, 2]\nspace = [2, 2]",
+        "sums = [1, 4]\nspace = [1, 2]", "sums = [4, 1]\nspace = [2, 1]", "sums = [2, 4]\nspace = [2, 2]"})
+    EXPECT_EQ(message_of_sums(mesh), "") << mesh;
+  for (const char* const mesh :
+       {"sums = [2, 2]\nspace = [1, 2]", "sums = [4, 2]\nspace = [2, 2]", "sums = [2, 2]\nspace = [4, 1]",
+        "sums = [3, 1]", "sums = [6, 2]\nspace = [3, 1]", "sums = [2]", "sums = [2, 2, 2]"}) {
+    EXPECT_TRUE(test::says(message_of_sums(mesh), errors::keys_conflict, {"deck.toml:1", "'mesh.sums'"}))
+        << mesh;
+  }
+}
+
+TEST(Mesh, HasBoxesOfSumsOnlyWhereTheyMakeARunReproducible) {
+  EXPECT_EQ(message_of_sums("space = [1, 2]", {}), "");
+  EXPECT_TRUE(test::says(message_of_sums("space = [1, 2]"), errors::keys_conflict,
+                         {"'run.reproducible'", "'mesh.sums'", "'mesh.space'"}));
+  const std::string sums = "sums = [2, 2]";
+  EXPECT_TRUE(test::says(message_of_sums(sums, {"kernels.gemm=tiles"}), errors::key_without_effect,
+                         {"deck.toml:13:", "'mesh.sums'", "run.reproducible"}));
+  EXPECT_TRUE(test::says(message_of_sums(sums, {"run.reproducible=true"}), errors::keys_conflict,
+                         {"'mesh.sums'", "'kernels.gemm'"}));
 }
 
 }  // namespace

@@ -22,6 +22,13 @@ TEST(BatchMean, ItsFactorsDivideByThePlannedRows) {
   }
 }
 
+TEST(BatchMean, BoxesOfSumsCountAsSamplesOfRanksThatHaveOneEach) {
+  const BatchMean boxes(6, 3, 7, 1, 4), samples(6 * 4, 3, 7, 4);
+  EXPECT_EQ(boxes.seed_factor(), 4 * samples.seed_factor());  // of the mean over the boxes
+  EXPECT_EQ(boxes.division(DType::fp32, DType::fp32).left, samples.division(DType::fp32, DType::fp32).left);
+  EXPECT_EQ(boxes.planned_rows(), 6 * 7);
+}
+
 TEST(BatchMean, FloatsAreDividedByTheUpdate) {
   EXPECT_EQ(BatchMean(13, 5, 7, 3).division(DType::fp32, DType::fp32).left, 13.0f / 5.0f);
 }

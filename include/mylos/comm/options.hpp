@@ -27,6 +27,8 @@ struct CommunicationOptions {
 /// [mesh]: how ranks share each sample; the same on all ranks. The others share the samples of a batch.
 struct MeshOptions {
   std::vector<std::int64_t> space = {};  // boxes along each axis of a sample's grid; empty: samples are whole
+  // Boxes by which a reproducible run takes sums over points: multiples of those of `space`. Empty: the same.
+  std::vector<std::int64_t> sums = {};
 
   bool operator==(const MeshOptions&) const = default;
 };

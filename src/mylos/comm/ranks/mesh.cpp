@@ -20,6 +20,12 @@ std::int64_t box_at(const std::array<std::int64_t, axes>& boxes, const std::arra
   return (at[0] * boxes[1] + at[1]) * boxes[2] + at[2];
 }
 
+/// Copies the numbers of a grid's axes, which are the last ones.
+void copy_axes(const std::vector<std::int64_t>& numbers, std::array<std::int64_t, axes>& to) {
+  const std::size_t count = std::min(axes, numbers.size());
+  std::copy_n(numbers.begin(), count, to.end() - static_cast<std::ptrdiff_t>(count));
+}
+
 /// Throws Error that names the numbers of ranks and of boxes that would do.
 [[noreturn]] void fail_ranks(const MeshOptions& options, std::int64_t boxes, int ranks) {
   const std::int64_t fewer = ranks / boxes * boxes;
@@ -37,9 +43,10 @@ std::int64_t box_at(const std::array<std::int64_t, axes>& boxes, const std::arra
 }  // namespace
 
 Mesh::Mesh(const MeshOptions& options, int rank, int ranks) : rank_(rank), ranks_(ranks) {
-  const std::size_t first = axes - std::min(axes, options.space.size());
-  std::copy(options.space.begin(), options.space.begin() + static_cast<std::ptrdiff_t>(axes - first),
-            part_.boxes.begin() + static_cast<std::ptrdiff_t>(first));
+  copy_axes(options.space, part_.boxes);
+  copy_axes(options.sums, part_.sums);
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    part_.sums[axis] = std::max<std::int64_t>(1, part_.sums[axis] / part_.boxes[axis]);
   if (ranks % part_.count() != 0) fail_ranks(options, part_.count(), ranks);
   std::int64_t box = rank % part_.count();
   for (std::size_t axis = axes; axis-- > 0; box /= part_.boxes[axis])

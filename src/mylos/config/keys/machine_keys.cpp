@@ -42,15 +42,22 @@ void add_mesh_keys(Schema& schema) {
   Keys keys(
       schema, "mesh", "How ranks share samples that are too large for one.",
       [](auto& options) -> auto& { return options.mesh; });
+  const auto boxes = or_none(list_type(
+      integer_type({1, max_boxes}),
+      {.text = fmt::format("list of 1 to 3 integers from 1 to {}", max_boxes), .min = 1, .max = 3}));
   keys.add(
-      "space", &MeshOptions::space,
-      or_none(list_type(
-          integer_type({1, max_boxes}),
-          {.text = fmt::format("list of 1 to 3 integers from 1 to {}", max_boxes), .min = 1, .max = 3})),
+      "space", &MeshOptions::space, boxes,
       "Boxes into which each sample is divided along the axes of its grid; every rank holds one: with "
       "[2, 2], 4 ranks share a sample, and 8 ranks work on two samples at a time. Default: each rank has "
       "samples of its own. A restart may change it.");
+  keys.add(
+      "sums", &MeshOptions::sums, boxes,
+      "Boxes along each axis by which a reproducible run takes sums over points, powers of two: runs with "
+      "the "
+      "same 'sums' have the same bits on every 'space' that divides them, and on ranks with whole samples. "
+      "Default: none; a reproducible run with a 'space' needs them.");
   keys.only_with(with("model.type", {"chain", "unet", "fno"}));
+  keys.only_with({"sums"}, with("run.reproducible", {"true"}));
 }
 
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.

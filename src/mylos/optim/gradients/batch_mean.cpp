@@ -2,9 +2,10 @@
 
 namespace mylos {
 
-BatchMean::BatchMean(std::int64_t batch, std::int64_t micro_batch, std::int64_t rows_per_sample, int ranks)
-    : seed_factor_(1.0f / static_cast<float>(micro_batch * rows_per_sample)),
-      divisor_(static_cast<float>(batch) / static_cast<float>(micro_batch)),
+BatchMean::BatchMean(std::int64_t batch, std::int64_t micro_batch, std::int64_t rows_per_sample, int ranks,
+                     std::int64_t boxes)
+    : seed_factor_(static_cast<float>(boxes) * (1.0f / static_cast<float>(micro_batch * rows_per_sample))),
+      divisor_(static_cast<float>(batch * boxes) / static_cast<float>(micro_batch)),
       planned_rows_(static_cast<double>(batch * rows_per_sample)),
       is_reduced_(ranks > 1) {}
 

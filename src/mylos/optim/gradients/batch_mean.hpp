@@ -24,7 +24,10 @@ struct BucketDivision {
 class BatchMean {
  public:
   /// `batch`: samples on all `ranks` ranks. `micro_batch`: samples of the largest micro-batch of any rank.
-  BatchMean(std::int64_t batch, std::int64_t micro_batch, std::int64_t rows_per_sample, int ranks);
+  /// `boxes`: those of a sample on a rank by which sums are taken (GridPart::sums). Gradients have the scale
+  /// that they have where each of them is a sample of a rank of its own.
+  BatchMean(std::int64_t batch, std::int64_t micro_batch, std::int64_t rows_per_sample, int ranks,
+            std::int64_t boxes = 1);
 
   /// Returns the factor of a micro-batch's sum of losses.
   [[nodiscard]] float seed_factor() const { return seed_factor_; }

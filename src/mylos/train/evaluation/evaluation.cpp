@@ -86,7 +86,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       rows += batch.rows;
     };
     AgreedPass agreed(ranks, pass);
-    EvaluationPass& batches = context.sample_ranks != nullptr ? agreed : pass;
+    EvaluationPass& batches = pass.boxes() > 1 ? agreed : pass;
     batches.rewind();
     while (run_next_batch(context, staging, batches, add_losses)) {
     }

@@ -57,7 +57,8 @@ std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samp
   Options options = problem.options();
   while (samples > 1) {
     samples = (samples + 1) / 2;
-    while (!allows_ranks(options, samples, problem.network.ranks)) --samples;  // 1 is always allowed
+    while (samples > 0 && !allows_ranks(options, samples, problem.network.ranks)) --samples;
+    if (samples == 0) return 0;
     options.data.micro_batch = samples;
     if (would_fit(problem, options)) return samples;
   }

@@ -29,13 +29,13 @@ bool make_the_same_layout(const NetworkPlan& plan, const Options& options, int r
 }
 
 /// The grid may be that of the data, of which the deck says nothing.
-void require_axes(const std::vector<std::int64_t>& space, const std::vector<std::int64_t>& shape) {
-  if (space.empty() || shape.size() < 2 || shape.size() == space.size() + 1) return;
-  fail_input(
-      errors::keys_conflict,
-      "mesh.space = [{}] has {} numbers, and the grid of a sample has {} axes, [{}] with its channels; "
-      "give one number for each axis, 1 for those that are not to be divided",
-      fmt::join(space, ", "), space.size(), shape.size() - 1, fmt::join(shape, ", "));
+void require_axes(const char* key, const std::vector<std::int64_t>& boxes,
+                  const std::vector<std::int64_t>& shape) {
+  if (boxes.empty() || shape.size() < 2 || shape.size() == boxes.size() + 1) return;
+  fail_input(errors::keys_conflict,
+             "{} = [{}] has {} numbers, and the grid of a sample has {} axes, [{}] with its channels; "
+             "give one number for each axis, 1 for those that are not to be divided",
+             key, fmt::join(boxes, ", "), boxes.size(), shape.size() - 1, fmt::join(shape, ", "));
 }
 
 /// Returns the rollout of the model's part of each sample.
@@ -58,7 +58,8 @@ RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model) {
 /// `before`: a plan to share with, or null.
 NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int ranks, bool input_gradients) {
   NetworkPlan plan;
-  require_axes(options.mesh.space, options.model.shape);
+  require_axes("mesh.space", options.mesh.space, options.model.shape);
+  require_axes("mesh.sums", options.mesh.sums, options.model.shape);
   options.model.part = Mesh(options.mesh, rank, ranks).part();
   plan.step = make_step_plan(options, rank, ranks);
   const bool same_chain = before != nullptr && make_the_same_chain(*before, options, plan.step);
@@ -121,16 +122,24 @@ NetworkPlan plan_network(Options options, int rank, int ranks, bool input_gradie
 }
 
 std::string describe_mesh(const NetworkPlan& network) {
-  const std::vector<std::int64_t>& space = network.options.mesh.space;
   const Mesh mesh = network.mesh();
-  if (!mesh.part().is_split()) return "";
+  const GridPart& part = mesh.part();
   std::vector<std::int64_t> extents = network.options.model.shape;
-  extents.pop_back();
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] /= space[axis];
-  std::string text = fmt::format("each sample is divided into {} boxes of {} points", fmt::join(space, " x "),
-                                 fmt::join(extents, " x "));
-  if (const int groups = mesh.batch_ranks(); groups > 1)
-    text += fmt::format("; {} groups of {} ranks share the batch", groups, mesh.boxes());
+  if (!extents.empty()) extents.pop_back();
+  const auto divide = [&](const std::array<std::int64_t, 3>& boxes) {
+    const std::vector<std::int64_t> counts(boxes.end() - static_cast<std::ptrdiff_t>(extents.size()),
+                                           boxes.end());
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] /= counts[axis];
+    return fmt::format("{} boxes of {} points", fmt::join(counts, " x "), fmt::join(extents, " x "));
+  };
+  std::string text;
+  if (part.is_split()) {
+    text = fmt::format("each sample is divided into {}", divide(part.boxes));
+    if (const int groups = mesh.batch_ranks(); groups > 1)
+      text += fmt::format("; {} groups of {} ranks share the batch", groups, mesh.boxes());
+  }
+  if (part.sum_boxes() > 1)
+    text += fmt::format("{}each rank takes sums by {}", text.empty() ? "" : "; ", divide(part.sums));
   return text;
 }
 

@@ -18,6 +18,32 @@ std::vector<std::int64_t> reproducible_ranks(std::int64_t micro_batches) {
   return counts;
 }
 
+namespace {
+
+/// Returns the numbers of groups of ranks, of which each has its own samples, that a reproducible run can
+/// have.
+std::vector<std::int64_t> reproducible_batch_ranks(const Options& options, std::int64_t micro_batch,
+                                                   int ranks) {
+  const std::int64_t micro_batches = options.data.batch / micro_batch;
+  std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
+  if (Mesh(options.mesh, 0, ranks).boxes() > 1)
+    std::erase_if(counts, [&](std::int64_t count) { return count != micro_batches; });
+  return counts;
+}
+
+[[noreturn]] void fail_shared_samples(const Options& options, std::int64_t micro_batches, const Mesh& mesh) {
+  const bool has_right_ranks = reproducible_ranks(micro_batches).back() == micro_batches;
+  fail_input(
+      errors::not_reproducible,
+      "run.reproducible: {} ranks share each sample (mesh.space), and these have one micro-batch each: "
+      "a power of two of them, but a step has {} and {} group{} of ranks; {}set data.micro_batch = {}",
+      mesh.boxes(), micro_batches, mesh.batch_ranks(), mesh.batch_ranks() == 1 ? "" : "s",
+      has_right_ranks ? fmt::format("start {} ranks, or ", micro_batches * mesh.boxes()) : "",
+      std::max<std::int64_t>(1, options.data.batch / mesh.batch_ranks()));
+}
+
+}  // namespace
+
 StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank, int ranks) {
   const std::int64_t largest_share = batch_share(batch, 0, ranks).count;
   StepPlan plan;
@@ -38,8 +64,8 @@ std::int64_t largest_share(const Options& options, int ranks) {
 bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
   if (!options.run.reproducible) return true;
   if (options.data.batch % micro_batch != 0) return false;
-  const std::vector<std::int64_t> counts = reproducible_ranks(options.data.batch / micro_batch);
-  return std::find(counts.begin(), counts.end(), ranks) != counts.end();
+  const std::vector<std::int64_t> counts = reproducible_batch_ranks(options, micro_batch, ranks);
+  return std::find(counts.begin(), counts.end(), Mesh(options.mesh, 0, ranks).batch_ranks()) != counts.end();
 }
 
 bool shards_accumulated_gradients(const Options& options, int ranks) {
@@ -53,6 +79,7 @@ StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const Mesh mesh(options.mesh, rank, ranks);
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, mesh.batch_rank(), mesh.batch_ranks());
   plan.boxes = mesh.boxes();
+  plan.sum_boxes = mesh.part().sum_boxes();
   if (shards_accumulated_gradients(options, ranks)) {
     if (options.rollout.steps > 1) {
       fail_input(errors::keys_conflict,
@@ -71,6 +98,7 @@ StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   if (!options.run.reproducible) return plan;
   if (!allows_ranks(options, micro_batch, ranks)) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;
+    if (mesh.boxes() > 1) fail_shared_samples(options, micro_batches, mesh);
     const std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
     fail_input(
         errors::not_reproducible,

@@ -12,6 +12,7 @@ namespace mylos {
 struct StepPlan {
   std::int64_t batch = 0;        // samples of a step, over all ranks
   std::int64_t boxes = 1;        // ranks that share each sample (Mesh); a rank has a part of its samples
+  std::int64_t sum_boxes = 1;    // of a rank's part, by which sums are taken (GridPart::sums)
   std::int64_t micro_batch = 0;  // samples of the largest micro-batch of any rank: what memory is planned for
   std::int64_t own_samples = 0;  // of this rank in a step
   std::int64_t micro_batches = 0;      // of this rank in a step
@@ -42,7 +43,8 @@ struct StepPlan {
 [[nodiscard]] std::int64_t largest_share(const Options& options, int ranks);
 
 /// Whether `ranks` ranks can share a step. With run.reproducible they must share whole micro-batches of
-/// `micro_batch` > 0 samples.
+/// `micro_batch` > 0 samples; ranks that share samples have one micro-batch each, because the tree over ranks
+/// has the boxes of a sample inside the samples.
 [[nodiscard]] bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks);
 
 /// Whether a deck shards gradients although a rank has several micro-batches in a step, or a rollout several

@@ -54,7 +54,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
       input_.rows += batch.inputs.rows();
     }
   } catch (...) {
-    if (has_batch && sample_exchange_)
+    if (has_batch && plan_.boxes > 1)
       ++i;  // half of the pass has been exchanged, which no other pass continues
     for (; i <= passes_; ++i) pass_without_batch(i, block_done);
     throw;
@@ -65,7 +65,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
 void Trainer::pass_without_batch(std::int64_t i, const BlockDone& block_done) {
   if (const auto earlier = recorder_.substitute(pass_of_step(i))) {
     pass_or_replay(i, *earlier, block_done, nullptr);
-  } else if (const std::int64_t samples = plan_.samples_of(i); sample_exchange_ && samples > 0) {
+  } else if (const std::int64_t samples = plan_.samples_of(i); plan_.boxes > 1 && samples > 0) {
     const BatchOfZeros zeros(model_.chain(), samples);
     pass_or_replay(i, zeros.batch(), block_done, nullptr);
     exec_.fence("a batch of zeros");  // before its memory is freed

@@ -77,7 +77,8 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       plan_(network.step),
       model_(network.chain, network.layout, engines, plan_.micro_batch, std::move(schedule),
              communicator.rank(), network.rollout ? &*network.rollout : nullptr, shorter),
-      mean_(plan_.parts(), plan_.micro_batch, model_.chain().rows_per_sample, communicator.size()),
+      mean_(plan_.parts(), plan_.micro_batch, model_.chain().rows_per_sample, communicator.size(),
+            plan_.sum_boxes),
       tree_(plan_.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
                                                                static_cast<int>(plan_.micro_batches))
                                : std::nullopt),
@@ -87,11 +88,12 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
                  network.sample_slot()),
       statistics_(communicator, statistics_slot(model_.parameters().layout()), waits_.communication_s),
       sample_exchange_(
-          plan_.boxes > 1 ? std::optional<SampleExchange>(std::in_place, communicator, network.mesh(),
-                                                          sample_slot(model_.parameters().layout(),
-                                                                      BufferStore::sum_bytes(model_.chain())),
-                                                          network.exchanges(), waits_.communication_s)
-                          : std::nullopt),
+          plan_.boxes * plan_.sum_boxes > 1
+              ? std::optional<SampleExchange>(
+                    std::in_place, communicator, network.mesh(),
+                    sample_slot(model_.parameters().layout(), BufferStore::sum_bytes(model_.chain())),
+                    network.exchanges(), waits_.communication_s)
+              : std::nullopt),
       passes_(model_.exchanges_in_passes() ? plan_.max_micro_batches : plan_.micro_batches),
       optimizer_(network.options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
                  communicator.size() > 1, health_records(network.options.health), network.options.run.seed),
