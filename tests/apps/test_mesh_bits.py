@@ -20,6 +20,7 @@ LAYERS = [
     layer("average_pool", kernel=2), layer("conv", outputs=6, kernel=1),
     layer("add", skip_from="first", gated=True), layer("coordinates"), layer("conv", outputs=2, kernel=3, edges="periodic")]
 CHAIN = dict(model=dict(type="chain", loss="huber", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None), layers=LAYERS)
+FNO = dict(type="fno", width=8, modes=[9, 6], blocks=2, channels=None, edges=None, norm=None)
 SUMS = ["run.reproducible=true", "kernels.gemm=tiles", "mesh.sums=[2, 2]"]
 
 
@@ -44,7 +45,7 @@ def train(command, deck, folder, *keys, ranks=1, more=()):
 def check_divisions(command):
     """One group of ranks has all samples of a step, two have two micro-batches."""
     write_plane(command.folder / "plane.h5")
-    for name, keys in dict(unet=dict(model=dict(channels=[8, 16], norm="groupnorm")), chain=CHAIN).items():
+    for name, keys in dict(unet=dict(model=dict(channels=[8, 16], norm="groupnorm")), chain=CHAIN, fno=dict(model=FNO)).items():
         command.write(f"{name}.toml", plane_deck(**keys))
         for size, divisions in {4: ((2, "[2, 1]"), (4, "[2, 2]")), 2: ((2, "[1, 1]"), (4, "[2, 1]"), (8, "[2, 2]"))}.items():
             whole = f"{name}-{size}"
@@ -89,9 +90,6 @@ def check_restarts(command):
             assert a[name].tobytes() == b[name].tobytes(), name
 
 
-FNO = dict(type="fno", width=8, modes=[9, 6], blocks=2, channels=None, edges=None, norm=None)
-
-
 def check_refusals(command):
     def refuse(error, *parts, ranks=1, sums=None, keys=(), run=(), **sections):
         mesh = {} if sums is None else dict(mesh=dict(sums=sums))
@@ -107,7 +105,8 @@ def check_refusals(command):
     refuse("keys-conflict", "mesh.sums", sums=[2])
     refuse("keys-conflict", "kernels.gemm", "mesh.sums", sums=[2, 2], kernels=dict(gemm="auto"))
     refuse("keys-conflict", "rollout.steps", "mesh.sums", sums=[2, 2], rollout=dict(steps=2))
-    refuse("not-reproducible", "mesh.sums", "spectral", sums=[2, 2], model=FNO)
+    gate = [layer("conv", outputs=2, kernel=3), layer("global_pool"), layer("dense")]
+    refuse("not-reproducible", "mesh.sums", "global_pool", sums=[2, 2], **CHAIN | dict(layers=gate))
     refuse("not-reproducible", "mesh.space", "data.micro_batch", ranks=2, sums=[2, 2], keys=["mesh.space=[2, 1]"], data=dict(micro_batch=2))
     refuse("keys-conflict", "mesh.sums", "24", sums=[16, 1])
     refuse("keys-conflict", "mesh.sums", "height", sums=[8, 1])  # of 3 points, which a pool halves

@@ -77,6 +77,12 @@ TEST(SumsByBoxes, HaveTheBitsOfEveryDivision) {
                               conv("head", 2, {1})});
   for (const DType compute : {DType::fp32, DType::bf16, DType::fp16})
     expect_bits(model, {1, 4, 2}, "layers", compute);
+  const auto spectral = [](const char* name, Activation activation) -> LayerOptions {
+    return {.kind = kinds::Spectral{.modes = {6, 9}}, .name = name, .outputs = 3, .activation = activation};
+  };
+  const ModelOptions modes = field(
+      {16, 24, 2}, 3, {spectral("a", Activation::gelu), conv("b", 3, {3}), spectral("c", Activation::none)});
+  for (const DType compute : {DType::fp32, DType::bf16}) expect_bits(modes, {1, 4, 2}, "spectral", compute);
   auto weights = std::make_shared<PointWeights>();
   weights->extents = {16, 24};
   weights->values = test::random_values(DType::fp32, 16 * 24, 0, 2, 7);

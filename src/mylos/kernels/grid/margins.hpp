@@ -16,6 +16,12 @@ struct MarginShape {
   Extents before = {0, 0, 0};
 };
 
+/// Points around a box, towards smaller and larger indices of each axis; 0 of axes that are not divided.
+struct HaloWidths {
+  Extents before = {0, 0, 0};
+  Extents after = {0, 0, 0};
+};
+
 /// Throws Error (bad input) if the inner grid does not lie in the outer one, or if kernels cannot count its
 /// points.
 void check(const MarginShape& shape);

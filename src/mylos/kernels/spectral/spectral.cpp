@@ -1,25 +1,19 @@
 #include "mylos/kernels/spectral/spectral.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
-#include "mylos/base/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
+#include "mylos/kernels/spectral/spectral_buffers.hpp"
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"
 #include "mylos/kernels/spectral/spectral_sums.hpp"
 
 namespace mylos {
 namespace {
-
-std::size_t element_bytes(std::int64_t elements, DType type) {
-  return static_cast<std::size_t>(elements) * size_of(type);
-}
-
-std::size_t bytes_of_results(const GemmBatch& batch) {
-  return element_bytes(batch.count * batch.stride_c, batch.one.c);
-}
 
 std::int64_t product_over(const Extents& extents, std::size_t first, std::size_t end) {
   std::int64_t product = 1;
@@ -28,58 +22,6 @@ std::int64_t product_over(const Extents& extents, std::size_t first, std::size_t
 }
 
 }  // namespace
-
-/// Two buffers that the values of a pass use alternately, and the workspace of its GEMMs. Each pass first
-/// counts the sizes of its values and then, with memory, takes them in the same order.
-class SpectralConvolution::Buffers {
- public:
-  /// Counts the bytes of the values.
-  Buffers() = default;
-  /// Takes the memory that `counted` has counted.
-  Buffers(const Buffers& counted, Pieces& pieces) {
-    for (int i = 0; i < 2; ++i) data_[i] = pieces.take_bytes(counted.bytes_[i]);
-    gemm_ = pieces.take_bytes(counted.gemm_bytes_);
-  }
-
-  /// Returns the bytes of the memory that has been counted.
-  [[nodiscard]] std::size_t memory_bytes() const {
-    return bytes_[0] + bytes_[1] + aligned_bytes(gemm_bytes_);
-  }
-
-  std::byte* next(std::size_t bytes) {
-    current_ = 1 - current_;
-    bytes_[current_] = std::max(bytes_[current_], aligned_bytes(bytes));
-    return data_[current_];
-  }
-
-  void count_workspace(const GemmEngine& engine, const GemmBatch& batch) {
-    gemm_bytes_ = std::max(gemm_bytes_, engine.batch_workspace_bytes(batch));
-  }
-  /// Counts what multiply() takes.
-  void count(const GemmEngine& engine, const GemmBatch& batch) {
-    next(bytes_of_results(batch));
-    count_workspace(engine, batch);
-  }
-
-  void multiply(const SpectralStep& step, const GemmBatch& batch, const GemmOperands& first) const {
-    step.engines.gemm.run_batched(step.exec, batch, first, gemm_);
-  }
-  /// Takes the turn of a multiply() whose results are not needed: later ones lie where they were counted.
-  void skip(const GemmBatch& batch) { next(bytes_of_results(batch)); }
-  /// Returns the results, in the next buffer.
-  void* multiply(const SpectralStep& step, const GemmBatch& batch, const void* a, const void* b) {
-    void* const c = next(bytes_of_results(batch));
-    multiply(step, batch, {a, b, c});
-    return c;
-  }
-
- private:
-  std::size_t bytes_[2] = {};
-  std::size_t gemm_bytes_ = 0;
-  std::byte* data_[2] = {};
-  std::byte* gemm_ = nullptr;
-  int current_ = 1;
-};
 
 /// The GEMMs of a transform, axis by axis; none for an axis of one point.
 struct SpectralConvolution::Transform {
@@ -102,25 +44,36 @@ struct SpectralConvolution::Backward {
            std::byte* workspace)
       : pieces(workspace),
         mirrored(pieces.take_tensor(own.type_, mode_count(own.shape_), 4 * samples * own.shape_.outputs)),
-        buffers(own.counted_backward(engines, samples, input), pieces) {
-    if (input) sums = own.take_sums(pieces, samples, own.shape_.outputs);
+        buffers(own.counted_backward(engines, samples, input), pieces),
+        points(own.output_boxes_.take_points(pieces, own.type_, samples)),
+        weights(own.output_boxes_.take_sums(
+            pieces, DType::fp32,
+            mode_count(own.shape_) * 2 * own.shape_.input.channels * own.shape_.outputs)),
+        biases(own.output_boxes_.take_sums(pieces, DType::fp32, own.shape_.outputs)) {
+    if (input) sums.emplace(own.shape_, pieces, samples, own.shape_.outputs);
   }
 
   Pieces pieces;
   Tensor mirrored;  // ê
   Buffers buffers;
-  Tensor sums;  // of the boxes
+  Tensor points;                        // of one box of sums
+  Tensor weights, biases;               // gradients of each box
+  std::optional<CoefficientSums> sums;  // for the gradient of the input
 };
 
 SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
-    : shape_(shape), type_(type) {
+    : shape_(shape),
+      type_(type),
+      input_boxes_(shape.input, shape.part),
+      output_boxes_(output_grid(shape), shape.part) {
   check(shape_);
 }
 
-/// Returns the GEMMs of the transform to (or from) points. The last results of one from points are floats.
+/// Returns the GEMMs of the transform to points, or from those of one box of sums. The last results of one
+/// from points are floats.
 SpectralConvolution::Transform SpectralConvolution::transform(bool to_points, std::int64_t samples,
                                                               std::int64_t channels) const {
-  const Extents& points = shape_.input.extent;
+  const Extents& points = to_points ? shape_.input.extent : input_boxes_.grid().extent;
   const Extents whole = whole_grid(shape_).extent;
   const Extents basis = coefficient_grid(shape_, 1).extent;
   Transform result;
@@ -178,14 +131,18 @@ void SpectralConvolution::plan_analysis(Buffers& buffers, const Engines& engines
   if (gemms.count == 0) buffers.next(element_bytes(samples * channels, DType::fp32));
 }
 
-/// Returns q [samples, coefficients · channels].
+/// Returns q [samples, coefficients · channels] of the points of box `box` of sums.
 float* SpectralConvolution::run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
-                                         std::int64_t channels) const {
+                                         std::int64_t channels, int box) const {
+  const Extents at = input_boxes_.at_of(box);
   const Transform gemms = transform(false, x.rows(), channels);
   void* results = nullptr;
   for (const auto& of_axis : gemms) {
     const void* const values = results == nullptr ? x.data() : results;
-    results = buffers.multiply(step, of_axis.batch, step.matrices.analysis[of_axis.axis], values);
+    const auto* const matrices = static_cast<const std::byte*>(step.matrices.analysis[of_axis.axis]);
+    const GemmProblem& one = of_axis.batch.one;
+    const std::size_t before = element_bytes(at[of_axis.axis] * one.m * one.k, type_);
+    results = buffers.multiply(step, of_axis.batch, matrices + before, values);
   }
   if (gemms.count > 0) return static_cast<float*>(results);
   std::byte* const copy = buffers.next(element_bytes(x.rows() * channels, DType::fp32));  // of one point
@@ -242,7 +199,8 @@ std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std:
              max_samples());
   }
   Pieces sums(nullptr);
-  static_cast<void>(take_sums(sums, samples, shape_.input.channels));
+  static_cast<void>(CoefficientSums(shape_, sums, samples, shape_.input.channels));
+  static_cast<void>(input_boxes_.take_points(sums, type_, samples));
   return counted_analysis(engines, samples).memory_bytes() + sums.bytes();
 }
 
@@ -250,10 +208,16 @@ void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x
                                   const Tensor& coefficients) const {
   const std::int64_t channels = shape_.input.channels;
   Pieces pieces(step.workspace);
-  Buffers buffers(counted_analysis(step.engines, x.rows()), pieces);
-  const Tensor sums = take_sums(pieces, x.rows(), channels);
-  float* const q = run_analysis(step, buffers, x, channels);
-  add_up_boxes(step, q, sums);
+  const Buffers buffers(counted_analysis(step.engines, x.rows()), pieces);
+  const CoefficientSums sums(shape_, pieces, x.rows(), channels);
+  const Tensor points = input_boxes_.take_points(pieces, type_, x.rows());
+  float* q = nullptr;
+  for (int box = 0; box < input_boxes_.count(); ++box) {
+    Buffers of_box = buffers;
+    q = run_analysis(step, of_box, input_boxes_.points_of(step.exec, box, x, points), channels, box);
+    sums.store(step.exec, box, q);
+  }
+  sums.add_up(step, q);
   gather_modes(step.exec, shape_, x.rows(), channels, q, ModeRows::parts, coefficients);
 }
 
@@ -300,25 +264,38 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
   const std::int64_t samples = dy.rows();
   const bool needs_input = !gradients.input.empty();
   Backward own(*this, step.engines, samples, needs_input, step.workspace);
+  const Buffers before = own.buffers;
   Buffers& buffers = own.buffers;
 
-  float* const of_dy = run_analysis(step, buffers, dy, shape_.outputs);
-  if (!gradients.bias.empty())
-    bias_gradient(step.exec, shape_, samples, of_dy, gradients.accumulate, gradients.bias);
-  gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
+  float* of_dy = nullptr;
+  const bool is_one = output_boxes_.is_one();
+  for (int box = 0; box < output_boxes_.count(); ++box) {
+    buffers = before;
+    of_dy = run_analysis(step, buffers, output_boxes_.points_of(step.exec, box, dy, own.points),
+                         shape_.outputs, box);
+    if (!gradients.bias.empty())
+      bias_gradient(step.exec, shape_, samples, of_dy, is_one && gradients.accumulate,
+                    sum_of_box(own.biases, box, gradients.bias));
+    gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
 
-  if (gradients.weight.empty()) {
-    buffers.skip(weight_gradient_gemms(samples));
-  } else {
-    const void* const products =
-        buffers.multiply(step, weight_gradient_gemms(samples), coefficients.data(), own.mirrored.data());
-    scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products), gradients.accumulate,
-                          gradients.weight);
+    if (gradients.weight.empty()) {
+      buffers.skip(weight_gradient_gemms(samples));
+    } else {
+      const void* const products =
+          buffers.multiply(step, weight_gradient_gemms(samples), coefficients.data(), own.mirrored.data());
+      scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products),
+                            is_one && gradients.accumulate, sum_of_box(own.weights, box, gradients.weight));
+    }
+    if (own.sums) own.sums->store(step.exec, box, of_dy);
   }
+  if (!is_one && !gradients.bias.empty())
+    add_rows_by_tree(step.exec, own.biases, gradients.bias, gradients.accumulate);
+  if (!is_one && !gradients.weight.empty())
+    add_rows_by_tree(step.exec, own.weights, gradients.weight, gradients.accumulate);
   if (!needs_input) return;
 
-  if (!own.sums.empty()) {  // of_dy lies in the buffer that those products have not taken
-    add_up_boxes(step, of_dy, own.sums);
+  if (!own.sums->empty()) {  // of_dy lies in the buffer that those products have not taken
+    own.sums->add_up(step, of_dy);
     gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
   }
   const void* const mixed =
@@ -330,7 +307,7 @@ double SpectralConvolution::transform_flops(std::int64_t channels) const {
   double flops = 0;
   for (const auto& of_axis : transform(false, 1, channels))
     flops += flops_of(of_axis.batch.one) * static_cast<double>(of_axis.batch.count);
-  return flops;
+  return input_boxes_.count() * flops;
 }
 
 double SpectralConvolution::mixing_flops() const {

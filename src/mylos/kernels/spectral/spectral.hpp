@@ -16,7 +16,8 @@
 // Of samples that several ranks divide, analysis multiplies the points of a box by their columns of C_a /
 // n_a, and synthesis gives the points of the box from their rows of C_aᵀ: axes are independent. The q of
 // whole samples are sums over the boxes, once for x̂ and once for the ê of dx. dW and db read the ê of the box
-// alone: sums of gradients over all ranks then count each point once.
+// alone: sums of gradients over all ranks then count each point once. Where sums are taken by boxes
+// (sum_boxes.hpp), an analysis is one for each of them.
 //
 // No value of an analysis is larger than 2^d times the largest of its input. A coefficient q of a synthesis,
 // and what lies between its axes, is at most (4/3)^d times the largest value of the field before the bias: it
@@ -37,6 +38,7 @@
 #include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/engines/engines.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/kernels/spectral/spectral_shape.hpp"
 
 namespace mylos {
@@ -58,9 +60,13 @@ void write_analysis(std::int64_t points, const AxisBox& box, std::int64_t modes,
                     std::span<float> numbers);
 void write_synthesis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
                      std::span<float> numbers);
+/// Writes those of `boxes` equal parts of the box, one analysis after the other.
+void write_analyses(std::int64_t points, const AxisBox& box, std::int64_t boxes, std::int64_t modes,
+                    std::int64_t first, std::span<float> numbers);
 
 /// The matrices of the axes, in the type of the convolution, in device memory. Those of an axis of one point
-/// are not read.
+/// are not read. Where sums are taken by boxes, an axis has the analysis of each one of its boxes after the
+/// other.
 struct SpectralMatrices {
   const void* analysis[3] = {};
   const void* synthesis[3] = {};
@@ -141,8 +147,7 @@ class SpectralConvolution {
   void plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                      std::int64_t channels) const;
   [[nodiscard]] float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
-                                    std::int64_t channels) const;
-  [[nodiscard]] Tensor take_sums(Pieces& pieces, std::int64_t samples, std::int64_t channels) const;
+                                    std::int64_t channels, int box) const;
   void plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                       std::int64_t channels) const;
   void run_synthesis(const SpectralStep& step, Buffers& buffers, const void* mixed, MixedRows rows,
@@ -153,6 +158,8 @@ class SpectralConvolution {
 
   SpectralShape shape_;
   DType type_;
+  SumBoxes input_boxes_;
+  SumBoxes output_boxes_;
 };
 
 /// Returns the operations that FFTs of real fields need for one transform of a sample of `channels`:

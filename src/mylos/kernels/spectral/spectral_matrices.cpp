@@ -59,6 +59,20 @@ void write_analysis(std::int64_t points, const AxisBox& box, std::int64_t modes,
   });
 }
 
+void write_analyses(std::int64_t points, const AxisBox& box, std::int64_t boxes, std::int64_t modes,
+                    std::int64_t first, std::span<float> numbers) {
+  const std::int64_t count = box.count / boxes;
+  const std::int64_t size = basis_size(modes) * count;
+  while (!numbers.empty()) {
+    const std::int64_t index = first / size;
+    const std::int64_t begin = first % size;
+    const auto here = std::min(numbers.size(), static_cast<std::size_t>(size - begin));
+    write_analysis(points, {box.first + index * count, count}, modes, begin, numbers.first(here));
+    numbers = numbers.subspan(here);
+    first += static_cast<std::int64_t>(here);
+  }
+}
+
 void write_synthesis(std::int64_t points, const AxisBox& box, std::int64_t modes, std::int64_t first,
                      std::span<float> numbers) {
   write_rows(basis_size(modes), first, numbers, [=](std::int64_t point, std::int64_t index) {

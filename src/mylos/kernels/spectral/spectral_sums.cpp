@@ -1,6 +1,7 @@
 #include "mylos/kernels/spectral/spectral_sums.hpp"
 
 #include "mylos/base/pieces.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
@@ -15,23 +16,30 @@ void copy_coefficients(const Execution& exec, const From* from, To* to, std::int
 
 }  // namespace
 
-void add_up_boxes(const SpectralStep& step, float* q, const Tensor& doubles) {
-  if (doubles.empty() || !step.add_up) return;
-  auto* const sums = doubles.as<double>();
-  copy_coefficients(step.exec, static_cast<const float*>(q), sums, doubles.size());
-  step.add_up(doubles);
-  copy_coefficients(step.exec, static_cast<const double*>(sums), q, doubles.size());
+CoefficientSums::CoefficientSums(const SpectralShape& shape, Pieces& pieces, std::int64_t samples,
+                                 std::int64_t channels) {
+  if (!shape.part.has_boxes()) return;
+  const std::int64_t boxes = shape.part.sum_boxes();
+  const std::int64_t numbers = samples * coefficient_grid(shape, channels).columns();
+  of_boxes_ = pieces.take_tensor(DType::fp64, boxes, numbers);
+  all_ = boxes == 1 ? of_boxes_ : pieces.take_tensor(DType::fp64, 1, numbers);
 }
 
-/// Takes the doubles of the real coefficients; none of whole samples.
-Tensor SpectralConvolution::take_sums(Pieces& pieces, std::int64_t samples, std::int64_t channels) const {
-  if (!shape_.part.is_split()) return {};
-  return pieces.take_tensor(DType::fp64, samples, coefficient_grid(shape_, channels).columns());
+void CoefficientSums::store(const Execution& exec, int box, const float* q) const {
+  if (!empty()) copy_coefficients(exec, q, of_boxes_.row_range(box, 1).as<double>(), all_.size());
+}
+
+void CoefficientSums::add_up(const SpectralStep& step, float* q) const {
+  if (empty()) return;
+  if (of_boxes_.rows() > 1) add_rows_by_tree(step.exec, of_boxes_, all_, false);
+  if (step.add_up) step.add_up(all_);
+  copy_coefficients(step.exec, static_cast<const double*>(all_.as<double>()), q, all_.size());
 }
 
 std::size_t SpectralConvolution::sum_bytes(std::int64_t samples, std::int64_t channels) const {
+  if (!shape_.part.is_split()) return 0;
   Pieces pieces(nullptr);
-  return take_sums(pieces, samples, channels).bytes();
+  return CoefficientSums(shape_, pieces, samples, channels).all().bytes();
 }
 
 }  // namespace mylos

@@ -23,12 +23,6 @@ namespace mylos {
          part.has_boxes(static_cast<std::size_t>(around));
 }
 
-/// The points towards smaller and larger indices of each axis; 0 of axes that are not divided.
-struct HaloWidths {
-  Extents before = {0, 0, 0};
-  Extents after = {0, 0, 0};
-};
-
 class Halo {
  public:
   /// `periodic`: of each axis; beyond the edges of others lie zeros. Throws Error (bad_input) if a box has

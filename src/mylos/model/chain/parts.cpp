@@ -93,8 +93,7 @@ void require_parts(const LayerOptions& layer, const LayerInput& input, const Gri
         input.layer, traits.name,
         names_of(layer_traits, [](const LayerTraits& other) { return other.takes_parts; }));
   }
-  const bool is_by_box = !traits.gives_vector && !std::holds_alternative<kinds::Spectral>(layer.kind);
-  if (part.sum_boxes() > 1 && !is_by_box) {
+  if (part.sum_boxes() > 1 && traits.gives_vector) {
     fail_input(
         errors::not_reproducible,
         "mesh.sums takes the sums over points by boxes, of which this rank has several, and layer '{}' ({}) "

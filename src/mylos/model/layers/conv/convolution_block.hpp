@@ -11,8 +11,8 @@
 
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sum_boxes.hpp"
 #include "mylos/model/layers/conv/split_convolution.hpp"
 #include "mylos/model/options.hpp"
 

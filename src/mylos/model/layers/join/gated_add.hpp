@@ -2,12 +2,12 @@
 // kernels/pointwise/soft_gate.hpp): y = x + weight * s at every grid point.
 //
 // Parameter: weight [1, channels], initially 1. s is a skip tensor of the chain (skips.hpp). Backward reads s
-// and saves nothing. Where sums are taken by boxes (model/block/sum_boxes.hpp), that of the weight is.
+// and saves nothing. Where sums are taken by boxes (kernels/grid/sum_boxes.hpp), that of the weight is.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 

@@ -3,12 +3,12 @@
 //
 // Parameters: weight and bias [1, channels]. Saved: mean and 1/sigma of each sample and group, in float.
 // Those of a sample that ranks hold in boxes are of all of its boxes. Where sums are taken by boxes
-// (model/block/sum_boxes.hpp), those of statistics and parameters are.
+// (kernels/grid/sum_boxes.hpp), those of statistics and parameters are.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/model/block.hpp"
-#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 

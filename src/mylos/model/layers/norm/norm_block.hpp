@@ -1,10 +1,10 @@
 // NormBlock: normalises over the features of each row, or over the channels of each point of a row's grid, as
 // a separate block (Ba, Kiros, Hinton, arXiv 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Saved: the
-// statistics. Where sums are taken by boxes (model/block/sum_boxes.hpp), the parameters' are.
+// statistics. Where sums are taken by boxes (kernels/grid/sum_boxes.hpp), the parameters' are.
 #pragma once
 
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/model/block/norm.hpp"
-#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 

@@ -23,7 +23,7 @@ constexpr std::size_t saves_coefficients = 0;  // variant "all"
 std::string matrix_name(const char* transform, const SpectralShape& shape, std::size_t axis, DType type) {
   std::string name = fmt::format("{}_{}_{}_{}", transform, whole_grid(shape).extent[axis],
                                  shape.modes[axis] / 2 * 2, name_of(type));
-  if (shape.part.is_split(axis)) name += fmt::format("_{}", axis_names[axis]);
+  if (shape.part.has_boxes(axis)) name += fmt::format("_{}", axis_names[axis]);
   return name;
 }
 
@@ -116,14 +116,15 @@ std::vector<BufferSpec> SpectralBlock::buffers() const {
     const std::int64_t points = whole_grid(options_.shape).extent[axis];
     const std::int64_t modes = options_.shape.modes[axis];
     const AxisBox box = box_of_axis(options_.shape.part, axis, 3, points);
+    const std::int64_t boxes = options_.shape.part.sums[axis];
     const auto is_same = [&](const BufferSpec& spec) { return spec.name == analysis_names_[axis]; };
     if (points == 1 || std::any_of(specs.begin(), specs.end(), is_same)) continue;
     BufferSpec spec{.name = analysis_names_[axis],
                     .size = basis_size(modes) * box.count,
                     .type = options_.type,
                     .role = BufferRole::constant,
-                    .values = [points, box, modes](std::int64_t first, std::span<float> numbers) {
-                      write_analysis(points, box, modes, first, numbers);
+                    .values = [points, box, boxes, modes](std::int64_t first, std::span<float> numbers) {
+                      write_analyses(points, box, boxes, modes, first, numbers);
                     }};
     specs.push_back(spec);
     spec.name = synthesis_names_[axis];

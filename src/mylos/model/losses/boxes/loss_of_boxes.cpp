@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "mylos/base/pieces.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 #include "mylos/model/block/loss_sums.hpp"
-#include "mylos/model/block/sum_boxes.hpp"
 
 namespace mylos {
 namespace {

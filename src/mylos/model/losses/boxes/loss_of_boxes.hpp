@@ -1,4 +1,4 @@
-// The loss of a rank's box whose sums are taken by boxes (model/block/sum_boxes.hpp): the mean of theirs.
+// The loss of a rank's box whose sums are taken by boxes (kernels/grid/sum_boxes.hpp): the mean of theirs.
 #pragma once
 
 #include <memory>

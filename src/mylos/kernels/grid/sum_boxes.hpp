@@ -9,7 +9,6 @@
 #include "mylos/base/grid_part.hpp"
 #include "mylos/base/pieces.hpp"
 #include "mylos/kernels/grid/margins.hpp"
-#include "mylos/model/block/halo.hpp"
 
 namespace mylos {
 
@@ -22,11 +21,21 @@ class SumBoxes {
   [[nodiscard]] int count() const { return count_; }
   /// Returns whether the box is the only one: nothing is copied then, and nothing added.
   [[nodiscard]] bool is_one() const { return count_ == 1; }
+  /// Returns the index of box `index` along each axis.
+  [[nodiscard]] Extents at_of(int index) const;
   /// Returns the grid of one of the boxes, with the points around it.
   [[nodiscard]] const GridShape& grid() const { return place_.inner; }
 
   /// Takes memory for the points of one box in `rows` samples; empty if it is the only one.
   [[nodiscard]] Tensor take_points(Pieces& pieces, DType type, std::int64_t rows) const;
+  /// Returns the points of box `index` of a matrix [samples, columns of the whole box]: copied to `points`,
+  /// or the matrix if there is one box.
+  [[nodiscard]] ConstTensor points_of(const Execution& exec, int index, const ConstTensor& matrix,
+                                      const Tensor& points) const {
+    if (is_one()) return matrix;
+    copy_points(exec, index, matrix, points);
+    return points;
+  }
   /// Writes points = those of box `index` of a matrix [samples, columns of the whole box].
   void copy_points(const Execution& exec, int index, const ConstTensor& matrix, const Tensor& points) const;
   /// Writes them back into the matrix.
@@ -44,9 +53,12 @@ class SumBoxes {
   int count_;
 };
 
-/// Returns the sum of box `index` in the memory of take_sums(), in the shape of `all`.
+/// Returns the sum of box `index` in the memory of take_sums(), in the shape of `all`; `all` itself if there
+/// is one box.
 [[nodiscard]] inline Tensor sum_of_box(const Tensor& sums, int index, const Tensor& all) {
-  return all.empty() ? all : Tensor(sums.row_range(index, 1).data(), all.type(), all.rows(), all.columns());
+  return all.empty() || sums.empty()
+             ? all
+             : Tensor(sums.row_range(index, 1).data(), all.type(), all.rows(), all.columns());
 }
 
 }  // namespace mylos

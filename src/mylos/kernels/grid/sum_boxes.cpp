@@ -1,4 +1,4 @@
-#include "mylos/model/block/sum_boxes.hpp"
+#include "mylos/kernels/grid/sum_boxes.hpp"
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
@@ -24,11 +24,17 @@ SumBoxes::SumBoxes(const GridShape& box, const GridPart& part, const HaloWidths&
   }
 }
 
+Extents SumBoxes::at_of(int index) const {
+  Extents at;
+  std::int64_t rest = index;
+  for (std::size_t axis = 3; axis-- > 0; rest /= sums_[axis]) at[axis] = rest % sums_[axis];
+  return at;
+}
+
 MarginShape SumBoxes::place_of(int index) const {
   MarginShape place = place_;
-  std::int64_t rest = index;
-  for (std::size_t axis = 3; axis-- > 0; rest /= sums_[axis])
-    place.before[axis] = rest % sums_[axis] * extent_[axis];
+  const Extents at = at_of(index);
+  for (std::size_t axis = 0; axis < 3; ++axis) place.before[axis] = at[axis] * extent_[axis];
   return place;
 }
 
