@@ -111,18 +111,25 @@ def check_refusals(command):
     command.must_refuse(["train", "dense.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "dense", ranks=2)
 
 
-def check_plans(command, full):
-    """A sample that no recomputation makes fit: the refusal names the division that does, `mylos plan` says the same of it, and the run
-    stays within the bytes of its plan. --full: a volume that eight ranks of 512 MiB hold together."""
-    extents, channels, budget = ([96, 96, 96], [16, 32, 64], "512 MiB") if full else ([160, 160, 4], [16, 32], "140 MiB")
+def write_volume(command, extents):
     source = numpy.random.default_rng(1)
     with h5py.File(command.folder / "volume.h5", "w") as file:
         for name in ("u", "v"):
             file[name] = source.standard_normal((5, *extents)).astype("f4")
-    sections = dict(run=dict(name="volume", steps=2, log_every=1), data=dict(train="volume.h5", test=None, batch=1, micro_batch=1),
-                    data__arrays=dict(constants=None, axes="time z y x"), model=dict(channels=channels), memory=dict(budget=budget),
-                    checkpoint=dict(every=0))
-    command.write("volume.toml", plane_deck(**sections))
+
+
+def volume_sections(channels, budget):
+    return dict(run=dict(name="volume", steps=2, log_every=1), data=dict(train="volume.h5", test=None, batch=1, micro_batch=1),
+                data__arrays=dict(constants=None, axes="time z y x"), model=dict(channels=channels), memory=dict(budget=budget),
+                checkpoint=dict(every=0))
+
+
+def check_plans(command, full):
+    """A sample that no recomputation makes fit: the refusal names the division that does, `mylos plan` says the same of it, and the run
+    stays within the bytes of its plan. --full: a volume that eight ranks of 512 MiB hold together."""
+    extents, channels, budget = ([96, 96, 96], [16, 32, 64], "512 MiB") if full else ([160, 160, 4], [16, 32], "140 MiB")
+    write_volume(command, extents)
+    command.write("volume.toml", plane_deck(**volume_sections(channels, budget)))
     refusal = command.must_refuse(["plan", "volume.toml"], "does-not-fit", "mesh.space = [", code=3).stderr
     space, ranks = re.search(r"mesh\.space = \[([\d, ]+)\].* on (\d+) ranks", refusal).groups()
     planned = json.loads(command.must("plan", "volume.toml", f"mesh.space=[{space}]", "--ranks", ranks, "--json").stdout)
@@ -133,6 +140,41 @@ def check_plans(command, full):
     summary = json.loads(command.text("volume/summary.json"))["memory"]
     assert summary["host_peak_bytes"] <= summary["budget_bytes"], summary
     print(f"{budget} a rank: refused whole, trained as [{space}] on {ranks} ranks; plan {summary['planned_bytes']}, peak {summary['host_peak_bytes']}")
+
+
+def check_choices(command):
+    """`mylos plan` and the start choose the division that a refusal of whole samples names; a restart on other ranks chooses its own."""
+    def chosen(text):
+        return re.search(r'mesh\.space: "auto" chose \[([\d, ]+)\]', text).group(1)
+
+    command.write("deck.toml", plane_deck(mesh=dict(space="auto")))
+    command.write("whole.toml", plane_deck())
+    started = command.must("train", "deck.toml", "run.folder=auto", ranks=2).stdout
+    assert chosen(started) == "1, 1" and "space = [1, 1]" in command.text("auto/resolved.toml"), started
+    command.must("train", "whole.toml", "run.folder=without", ranks=2)
+    compare_runs(command, "auto", "without")
+    for ranks, batch, expected in ((2, 1, "2, 1"), (4, 2, "2, 1"), (4, 1, "4, 1")):  # the batch has too few samples for whole ones
+        planned = command.must("plan", "deck.toml", f"data.batch={batch}", "--ranks", str(ranks)).stdout
+        assert chosen(planned) == expected, (expected, planned)
+    few = ["data.batch=1", "data.micro_batch=1"]
+    started = command.must("train", "deck.toml", "run.folder=few", *few, ranks=2).stdout
+    assert chosen(started) == "2, 1" and "space = [2, 1]" in command.text("few/resolved.toml"), started
+    command.must("train", "whole.toml", "run.folder=few-given", "mesh.space=[2, 1]", *few, ranks=2)
+    compare_runs(command, "few", "few-given")
+    with h5py.File(command.folder / last_checkpoint(command, "few")) as file:
+        assert b"space = [2, 1]" in bytes(file["deck"][()])
+    again = command.must("train", "deck.toml", "run.folder=few-4", *few, "--restart", "few/checkpoints/step-0000000003.h5", ranks=4).stdout
+    assert chosen(again) == "4, 1" and "changed at the restart: mesh" not in again, again
+
+    write_volume(command, [160, 160, 4])
+    command.write("volume.toml", plane_deck(**volume_sections([16, 32], "140 MiB")))
+    refusal = command.must_refuse(["plan", "volume.toml"], "does-not-fit", "mesh.space = [", code=3).stderr
+    space, ranks = re.search(r"mesh\.space = \[([\d, ]+)\].* on (\d+) ranks", refusal).groups()
+    assert chosen(command.must("plan", "volume.toml", "mesh.space=auto", "--ranks", ranks).stdout) == space
+    assert chosen(command.must("plan", "volume.toml", "mesh.space=auto", "memory.budget=4 GiB").stdout) == "1, 1, 1"
+    command.must_refuse(["plan", "volume.toml", "mesh.space=auto"], "does-not-fit", 'mesh.space = "auto"', "whole samples", code=3)
+    checked = command.must("train", "volume.toml", "--check", "mesh.space=auto", "memory.budget=164 MiB", ranks=int(ranks)).stdout
+    assert f"space = [{space}]" in checked, checked
 
 
 ENDLESS = ["run.steps=100000000", "run.evaluate_every=1000000", "checkpoint.every=0", "mesh.space=[2, 1]", "communication.timeout=2"]
@@ -168,4 +210,4 @@ def check_lost_ranks(command):
 
 
 run_cases(check_splits, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks,
-          check_plans)
+          check_plans, check_choices)

@@ -29,6 +29,21 @@ TEST(Mesh, HasANumberOfBoxesForEachAxis) {
   }
 }
 
+TEST(Mesh, IsOpenUntilAStartHasChosen) {
+  const std::string deck = grid + "[mesh]\nspace = 'auto'\n";
+  Options options = read_deck(deck, "deck.toml", {}).options;
+  EXPECT_TRUE(options.mesh.is_open());
+  EXPECT_TRUE(read_deck(grid, "deck.toml", {"mesh.space=auto"}).options.mesh.is_open());
+  EXPECT_FALSE(read_deck(deck, "deck.toml", {"mesh.space=[2, 1]"}).options.mesh.is_open());
+  EXPECT_TRUE(read_deck(resolve(options), "resolved", {}).options.mesh.is_open());
+  options.mesh.space = {2, 1};
+  EXPECT_EQ(space_of(resolve(options)), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = 'all'\n"), errors::bad_value,
+                         {"deck.toml:11:", "'mesh.space'", "\"auto\""}));
+  EXPECT_TRUE(test::says(message_of(deck, {"data.augment.crop=1"}), errors::keys_conflict,
+                         {"'mesh.space'", "'data.augment'"}));
+}
+
 TEST(Mesh, DividesTheAxesOfTheShape) {
   EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = [2]\n"), errors::keys_conflict,
                          {"deck.toml:11:", "'mesh.space' has 1 ", "'data.shape' has 2 "}));

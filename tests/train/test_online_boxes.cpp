@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/comm/ranks/mesh.hpp"
 #include "train/own_loss.hpp"
@@ -310,6 +311,13 @@ TEST(OnlineBoxes, RanksThatAreNoMultipleOfTheBoxesAreRefused) {
         OnlineTrainer(field_options({2, 1}), MPI_COMM_WORLD);
       },
       errors::wrong_rank_count, {"mesh.space", "2 ranks", "3 ranks"});
+}
+
+TEST(OnlineBoxes, ADivisionThatStartsChooseIsRefused) {
+  Options options = field_options({});
+  options.mesh.automatic = true;
+  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, errors::keys_conflict,
+               {"mesh.space = \"auto\"", "mesh.space = [2, 2]"});
 }
 
 }  // namespace mylos::online_boxes_test

@@ -49,9 +49,13 @@ struct Subject {
     run_on_all(ranks, [&] {
       data = open_run_data(options, GroundTruth::required, deck.places);
       complete(options, *data, deck.places);
-      static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
+      if (!options.mesh.is_open()) static_cast<void>(make_step_plan(options, ranks.rank(), ranks.size()));
     });
     static_cast<void>(agreed_identity(*data, options.data, ranks));
+    if (options.mesh.is_open()) {
+      run_on_all(ranks, [&] { network = plan_network(options, 0, 1); });
+      options.mesh.space = share_space(shared_problem(network, *engines, ranks, data.get()), ranks);
+    }
     run_on_all(ranks, [&] {
       steps = run_length(options, data->epochs());
       network = plan_network(options, ranks.rank(), ranks.size());

@@ -23,6 +23,7 @@
 #include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
+#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/plan/tables/network_table.hpp"
@@ -130,16 +131,20 @@ ExitCode plan_command(const PlanArguments& arguments) {
   // A start has it when it measures its process.
   const Normalizer normalizer = data ? data->room_for_normalizer() : Normalizer();
 
-  MemoryProblem problem{.network = network_of(given, arguments.ranks, deck.places),
+  MemoryProblem problem{.network = network_of(given, given.mesh.is_open() ? 1 : arguments.ranks, deck.places),
                         .engines = *engines,
                         .processes = {on_node, bytes_of_rank(arguments.ranks)},
                         .data = data.get()};
+  const std::int64_t given_budget = given.memory.budget_bytes;
+  problem.budget = device == nullptr ? rank_budget(given_budget, problem.processes, 1)
+                                     : device_budget(given_budget, device->bytes());
+  if (given.mesh.is_open()) {
+    given.mesh.space = choose_space(problem, arguments.ranks);
+    problem.network = network_of(given, arguments.ranks, deck.places);
+  }
   const NetworkPlan& network = problem.network;
   const Options& options = network.options;
   const std::vector<std::string> stages = stage_names(network);
-  const std::int64_t given_budget = options.memory.budget_bytes;
-  problem.budget = device == nullptr ? rank_budget(given_budget, problem.processes, 1)
-                                     : device_budget(given_budget, device->bytes());
   std::string note;
   if (const auto smaller = smaller_micro_batch(problem)) {
     problem.network = network.with_micro_batch(smaller->samples);
@@ -173,8 +178,9 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
+  const bool is_split = network.step.boxes > 1;
   if (const std::string mesh = describe_mesh(network); !mesh.empty())
-    output.line(fmt::format("mesh.space: {}; the table is that of one box\n", mesh));
+    output.line(fmt::format("mesh.space: {}{}\n", mesh, is_split ? "; the table is that of one box" : ""));
   output.line(network_table(network.chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (const std::string table = recompute_table(plan); !table.empty()) output.line(table);

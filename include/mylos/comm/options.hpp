@@ -27,9 +27,12 @@ struct CommunicationOptions {
 /// [mesh]: how ranks share each sample; the same on all ranks. The others share the samples of a batch.
 struct MeshOptions {
   std::vector<std::int64_t> space = {};  // boxes along each axis of a sample's grid; empty: samples are whole
+  bool automatic = false;                // the start of a run chooses `space`, which is empty until then
   // Boxes by which a reproducible run takes sums over points: multiples of those of `space`. Empty: the same.
   std::vector<std::int64_t> sums = {};
 
+  /// Returns whether `space` is still to be chosen.
+  [[nodiscard]] bool is_open() const { return automatic && space.empty(); }
   bool operator==(const MeshOptions&) const = default;
 };
 

@@ -38,20 +38,43 @@ void add_communication_keys(Schema& schema) {
               "time for a run that is still active in its folder.");
 }
 
+/// Returns the type of a number of boxes along each axis; none by default.
+ValueType<std::vector<std::int64_t>> boxes_type(std::string text) {
+  return or_none(list_type(integer_type({1, max_boxes}), {.text = std::move(text), .min = 1, .max = 3}));
+}
+
+/// "auto" is what the deck says until a start has chosen: then it is the choice.
+template <class Of>
+void add_space_key(Keys<Of>& keys) {
+  const auto list = boxes_type("list of 1 to 3 integers");
+  Key& key = keys.add(
+      "space", fmt::format("\"auto\" or a list of 1 to 3 integers from 1 to {}", max_boxes), "",
+      "Boxes into which each sample is divided along the axes of its grid; every rank holds one: with "
+      "[2, 2], 4 ranks share a sample, and 8 ranks work on two samples at a time. \"auto\": the fewest boxes "
+      "with which the run fits memory.budget on its ranks, [1, 1] where whole samples do; each start "
+      "chooses. Default: each rank has samples of its own. A restart may change it.");
+  key.read = [list](Options& options, const Value& value) -> Found {
+    MeshOptions& mesh = options.mesh;
+    const auto* const word = std::get_if<std::string>(&value.held);
+    mesh.automatic = word != nullptr && *word == "auto";
+    if (!mesh.automatic) return list.read(mesh.space, value);
+    mesh.space.clear();
+    return std::nullopt;
+  };
+  key.write = [list](const Options& options) {
+    return options.mesh.is_open() ? std::optional(Value{std::string("auto")})
+                                  : list.write(options.mesh.space);
+  };
+  keys.finish(key);
+}
+
 void add_mesh_keys(Schema& schema) {
   Keys keys(
       schema, "mesh", "How ranks share samples that are too large for one.",
       [](auto& options) -> auto& { return options.mesh; });
-  const auto boxes = or_none(list_type(
-      integer_type({1, max_boxes}),
-      {.text = fmt::format("list of 1 to 3 integers from 1 to {}", max_boxes), .min = 1, .max = 3}));
+  add_space_key(keys);
   keys.add(
-      "space", &MeshOptions::space, boxes,
-      "Boxes into which each sample is divided along the axes of its grid; every rank holds one: with "
-      "[2, 2], 4 ranks share a sample, and 8 ranks work on two samples at a time. Default: each rank has "
-      "samples of its own. A restart may change it.");
-  keys.add(
-      "sums", &MeshOptions::sums, boxes,
+      "sums", &MeshOptions::sums, boxes_type(fmt::format("list of 1 to 3 integers from 1 to {}", max_boxes)),
       "Boxes along each axis by which a reproducible run takes sums over points, powers of two: runs with "
       "the "
       "same 'sums' have the same bits on every 'space' that divides them, and on ranks with whole samples. "

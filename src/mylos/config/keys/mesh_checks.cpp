@@ -40,6 +40,12 @@ bool are_in_order(const Boxes& sums, const Boxes& space) {
 void require_sums(const DeckMistakes& mistakes, const Options& options) {
   const Boxes& sums = options.mesh.sums;
   Boxes space = options.mesh.space;
+  if (options.run.reproducible && options.mesh.automatic) {
+    mistakes.fail(
+        errors::keys_conflict, {"mesh.space", "run.reproducible"},
+        "'run.reproducible' needs a 'mesh.space' that the deck gives: starts with other memory would "
+        "choose others; set it, and 'mesh.sums'");
+  }
   if (options.run.reproducible && is_split(space) && sums.empty()) {
     mistakes.fail(errors::keys_conflict, {"mesh.space", "run.reproducible"},
                   fmt::format("'run.reproducible' needs 'mesh.sums', the boxes by which sums over points are "
@@ -88,7 +94,8 @@ void check_mesh(const Options& options, const GivenPlaces& given, const std::str
   require_axes(mistakes, "mesh.space", options.mesh.space, options.data.shape);
   require_axes(mistakes, "mesh.sums", options.mesh.sums, options.data.shape);
   require_sums(mistakes, options);
-  const bool has_boxes = is_split(options.mesh.space) || is_split(options.mesh.sums);
+  const bool has_boxes =
+      options.mesh.is_open() || is_split(options.mesh.space) || is_split(options.mesh.sums);
   if (has_boxes && options.data.augment.any()) {
     mistakes.fail(
         errors::keys_conflict, {"mesh.space", "data.augment"},

@@ -8,6 +8,7 @@
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/sweep/state/sweep_table.hpp"
+#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/plan/memory_fit.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 
@@ -36,23 +37,33 @@ class MemberMemory {
                  .processes = {share.ranks_on_node, process_memory()},
                  .data = data_.get(),
                  .rates = fixed_rates(),
-                 .starts = true} {}
+                 .starts = true},
+        ranks_(ranks) {}
 
   [[nodiscard]] bool fits(const NodeShare& share) {
     problem_.budget = share.budget(problem_.options().memory.budget_bytes);
-    return fits_budget(problem_);
+    if (!problem_.options().mesh.is_open()) return fits_budget(problem_);
+    try {
+      static_cast<void>(choose_space(problem_, ranks_));
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::does_not_fit) throw;
+      return false;
+    }
   }
 
  private:
   static NetworkPlan network_of(const Deck& deck, const RunData& data, int ranks) {
     Options options = deck.options;
     complete(options, data, deck.places);
-    return plan_network(std::move(options), 0, ranks);
+    const bool is_open = options.mesh.is_open();
+    return plan_network(std::move(options), 0, is_open ? 1 : ranks);
   }
 
   std::unique_ptr<RunData> data_;
   std::unique_ptr<EngineSet> engines_;
   MemoryProblem problem_;
+  int ranks_;
 };
 
 }  // namespace

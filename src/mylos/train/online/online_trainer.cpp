@@ -159,6 +159,11 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
   });
   require_agreed(options.model.point_weights, ranks);
   deck = resolve(options);
+  if (options.mesh.is_open()) {
+    fail_input(errors::keys_conflict,
+               "mesh.space = \"auto\" chooses boxes for samples in files, and a program passes boxes of its "
+               "own; give their numbers along the axes, as in mesh.space = [2, 2]");
+  }
   const Mesh mesh(options.mesh, ranks.rank(), ranks.size());
   boxes = mesh.boxes();
   batch_ranks = mesh.batch_ranks();

@@ -3,24 +3,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
-#include <vector>
 
 #include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
-#include "mylos/train/evaluation/measures/measures_of_parts.hpp"
+#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr int max_ranks = 1 << 16;         // that are proposed
-constexpr std::int64_t max_division = 64;  // boxes of a sample that are proposed
+constexpr std::int64_t max_division = 64;  // times the boxes of a sample that are proposed
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 std::string text_of(std::size_t bytes) {
@@ -85,58 +81,15 @@ int fitting_ranks(const MemoryProblem& problem) {
   return 0;
 }
 
-/// Returns the divisions of a sample with so many boxes in all as powers of two times those of `space`, those
-/// with the smallest faces first.
-std::vector<std::vector<std::int64_t>> divisions(const std::vector<std::int64_t>& space, std::int64_t factor,
-                                                 const std::vector<std::int64_t>& shape) {
-  std::vector<std::vector<std::int64_t>> found{{}};
-  for (std::size_t axis = 0; axis < space.size(); ++axis) {
-    std::vector<std::vector<std::int64_t>> longer;
-    for (const std::vector<std::int64_t>& begun : found) {
-      for (std::int64_t by = 1; by <= factor; by *= 2) {
-        longer.push_back(begun);
-        longer.back().push_back(space[axis] * by);
-      }
-    }
-    found = std::move(longer);
-  }
-  const auto product = [](const std::vector<std::int64_t>& of) {
-    return std::accumulate(of.begin(), of.end(), std::int64_t{1}, std::multiplies<>());
-  };
-  const std::int64_t boxes = product(space) * factor;
-  std::erase_if(found, [&](const auto& one) { return product(one) != boxes; });
-  const auto faces = [&](const std::vector<std::int64_t>& one) {  // relative to the points of a box
-    double sum = 0;
-    for (std::size_t axis = 0; axis < one.size(); ++axis)
-      if (one[axis] > 1) sum += static_cast<double>(one[axis]) / static_cast<double>(shape[axis]);
-    return sum;
-  };
-  std::stable_sort(found.begin(), found.end(),
-                   [&](const auto& a, const auto& b) { return faces(a) < faces(b); });
-  return found;
-}
-
-/// Returns options that divide each sample into the fewest boxes with which the run fits, on as many times
+/// Returns the plan with each sample divided into the fewest boxes with which the run fits, on as many times
 /// more ranks; nothing: none.
-std::optional<Options> fitting_space(const MemoryProblem& problem) {
+std::optional<NetworkPlan> fitting_space(const MemoryProblem& problem) {
   const NetworkPlan& network = problem.network;
-  const std::vector<std::int64_t>& shape = problem.options().model.shape;
-  if (shape.size() < 2 || problem.options().data.augment.any()) return std::nullopt;
-  Options options = problem.options();
-  const std::vector<std::int64_t> space =
-      options.mesh.space.empty() ? std::vector<std::int64_t>(shape.size() - 1, 1) : options.mesh.space;
+  const Options& options = problem.options();
+  if (options.model.shape.size() < 2 || options.data.augment.any()) return std::nullopt;
   for (std::int64_t factor = 2; factor <= max_division && network.ranks * factor <= max_ranks; factor *= 2) {
-    for (const std::vector<std::int64_t>& divided : divisions(space, factor, shape)) {
-      options.mesh.space = divided;
-      const auto ranks = static_cast<int>(network.ranks * factor);
-      try {
-        if (!would_fit(problem, options, ranks)) continue;
-        const NetworkPlan plan = network.with(options, ranks);
-        require_measures_of_parts(plan.options, plan.chain, {});
-        return options;
-      } catch (const Error&) {  // the network or its data cannot be divided so
-      }
-    }
+    const auto ranks = static_cast<int>(network.ranks * factor);
+    if (auto plan = try_divisions(problem, network.step.boxes * factor, ranks).fitting) return plan;
   }
   return std::nullopt;
 }
@@ -246,11 +199,8 @@ Error refusal(const MemoryProblem& problem, const MemoryStatement& statement) {
   if (const int ranks = fitting_ranks(problem); ranks > 0)
     propose(fmt::format("{} ranks with as much memory each would fit", ranks));
   if (const auto divided = fitting_space(problem)) {
-    const std::vector<std::int64_t>& space = divided->mesh.space;
     propose(fmt::format("mesh.space = [{}], which divides each sample, would fit on {} ranks of {} per rank",
-                        fmt::join(space, ", "),
-                        problem.network.mesh().batch_ranks() *
-                            std::accumulate(space.begin(), space.end(), std::int64_t{1}, std::multiplies<>()),
+                        fmt::join(divided->options.mesh.space, ", "), divided->ranks,
                         text_of(problem.budget)));
   }
   if (!is_proposed) note("neither a smaller data.micro_batch nor more ranks are enough");

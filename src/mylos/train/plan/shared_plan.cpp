@@ -8,6 +8,7 @@
 #include "mylos/comm/ranks/shared_devices.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/first_gemms.hpp"
+#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 
@@ -47,6 +48,14 @@ MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGr
     problem.budget = std::min(problem.budget, other.budget);
   }
   return problem;
+}
+
+std::vector<std::int64_t> share_space(const MemoryProblem& problem, RankGroup& ranks) {
+  std::vector<std::int64_t> space;
+  run_on_first(ranks, [&] { space = choose_space(problem, ranks.size()); });
+  space.resize(problem.options().model.shape.size() - 1);
+  ranks.broadcast(space.data(), space.size() * sizeof(std::int64_t), 0);
+  return space;
 }
 
 MemoryPlan new_plan(const MemoryProblem& problem, const PlannedEngines& known,

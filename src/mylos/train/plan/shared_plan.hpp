@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
@@ -19,6 +20,10 @@ namespace mylos {
 /// use the same nodes. `engines` and `data` must outlive the result; `data` may be null.
 [[nodiscard]] MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                                            const RunData* data, const std::optional<NodeShare>& share = {});
+
+/// Returns the division of samples that rank 0 chooses for mesh.space = "auto". All ranks call it. `problem`:
+/// of the network on one rank. Throws as choose_space().
+[[nodiscard]] std::vector<std::int64_t> share_space(const MemoryProblem& problem, RankGroup& ranks);
 
 /// Returns the plan that the deck requests, with measured engines and times if they are requested. Called on
 /// one rank. `line` receives messages about measurements. `known`: engines that were measured

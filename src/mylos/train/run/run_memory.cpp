@@ -1,5 +1,6 @@
-// The execution schedule of a run: from a given plan, from its checkpoint, or new; and with memory.on_oom =
-// "shrink", the micro-batch that it is for. Rank 0 chooses for all ranks.
+// The execution schedule of a run: from a given plan, from its checkpoint, or new; and what it is for: with
+// memory.on_oom = "shrink" the micro-batch, with mesh.space = "auto" the division of samples. Rank 0 chooses
+// for all ranks.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
+#include "mylos/train/run/run_check.hpp"
 #include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
@@ -39,6 +41,7 @@ std::string difference_to(const CheckpointReader& saved, const NetworkPlan& netw
     return fmt::format("it was made for {} ranks", saved.header().world_size);
   }
   const Options written = stored_options(saved);
+  if (written.mesh.space != options.mesh.space) return "mesh.space has changed";
   if (written.memory != options.memory) return "the deck's [memory] has changed";
   const bool is_free_to_shrink = options.memory.on_oom == OutOfMemory::shrink;
   const bool is_same = written.data.micro_batch == options.data.micro_batch;
@@ -129,12 +132,30 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, PlannedEngines& before)
   return new_run_plan(problem, before);
 }
 
+/// Of mesh.space = "auto". Later segments of the run keep the choice, which the resolved deck has.
+void RunStart::choose_space() {
+  if (!given_.mesh.is_open()) return;
+  const MemoryProblem problem =
+      shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
+  first_processes_ = problem.processes;
+  first_budget_ = problem.budget;
+  given_.mesh.space = share_space(problem, ranks());
+  run_on_all(ranks(), [this] {
+    Options resolved = read_stored_deck(request.deck.resolved, "the deck").options;
+    resolved.mesh = request.deck.options.mesh = given_.mesh;
+    request.deck.resolved = resolve(resolved);
+    parts.network = plan_network(given_, ranks().rank(), ranks().size());
+    amend();
+    require_consistent(parts.network, *data, request.deck.places);
+  });
+}
+
 void RunStart::plan_memory() {
   MemoryProblem problem =
       shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
-  if (processes_before_trials_) {
-    problem.processes = *processes_before_trials_;
-    problem.budget = budget_before_trials_;
+  if (first_processes_) {
+    problem.processes = *first_processes_;
+    problem.budget = first_budget_;
   }
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
   PlannedEngines before;

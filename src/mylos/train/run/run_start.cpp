@@ -24,7 +24,8 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
   require_agreed(given_.model.point_weights, ranks());
   run_on_all(ranks(), [&] {
     steps = run_length(given_, data->epochs());
-    parts.network = plan_network(given_, ranks().rank(), ranks().size());
+    const bool is_open = given_.mesh.is_open();  // whole samples may be too few or too large for the ranks
+    parts.network = plan_network(given_, is_open ? 0 : ranks().rank(), is_open ? 1 : ranks().size());
     require_consistent(parts.network, *data, request.deck.places);
   });
   require_possible_folder(ranks(), given_.run.folder, request.deck.places);
@@ -60,7 +61,7 @@ void RunStart::open_data() {
   if (!request.earlier) {  // else they were printed
     for (const std::string& note : data->notes()) line(note);
   }
-  static_cast<void>(make_step_plan(given_, ranks().rank(), ranks().size()));
+  if (!given_.mesh.is_open()) static_cast<void>(make_step_plan(given_, ranks().rank(), ranks().size()));
 }
 
 void RunStart::open_initial_weights() {
@@ -87,6 +88,7 @@ void RunStart::find_start() {
   });
   if (!saved) open_initial_weights();
   run_on_all(ranks(), [this] { make_normalizer(); });
+  choose_space();
   if (!saved) choose_first_type();
   plan_memory();
 }

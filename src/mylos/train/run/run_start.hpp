@@ -52,6 +52,7 @@ struct RunStart {
   void open_initial_weights();
   void make_normalizer();
   void amend();
+  void choose_space();
   void choose_first_type();
   [[nodiscard]] Amendment try_types();
   void require_no_other_run() const;
@@ -64,9 +65,9 @@ struct RunStart {
 
   Options given_;  // the deck's, with the sizes of the data
   std::optional<Amendment> first_choice_;
-  std::optional<RunProcesses>
-      processes_before_trials_;  // does not count the memory that trials have not freed
-  std::size_t budget_before_trials_ = 0;
+  // Before the choice of a division and trials, whose memory may not be freed.
+  std::optional<RunProcesses> first_processes_;
+  std::size_t first_budget_ = 0;
 };
 
 }  // namespace mylos

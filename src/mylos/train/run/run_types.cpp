@@ -49,8 +49,10 @@ Amendment RunStart::try_types() {
                    adaptation.steps));
   const MemoryProblem before =
       shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
-  processes_before_trials_ = before.processes;
-  budget_before_trials_ = before.budget;
+  if (!first_processes_) {
+    first_processes_ = before.processes;
+    first_budget_ = before.budget;
+  }
   StopSources sources = request.stop;
   sources.walltime_s = static_cast<double>(options().run.walltime_s);
   StopRequests asked(std::move(sources));

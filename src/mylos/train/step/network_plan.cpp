@@ -96,7 +96,7 @@ Mesh NetworkPlan::mesh_of(int other) const {
 }
 
 SampleExchangeSizes NetworkPlan::exchanges() const {
-  return sample_exchanges(chain, step.micro_batch);
+  return sample_exchanges(training_chain(), step.micro_batch);
 }
 
 SlotBytes NetworkPlan::sample_slot() const {
@@ -133,8 +133,11 @@ std::string describe_mesh(const NetworkPlan& network) {
     return fmt::format("{} boxes of {} points", fmt::join(counts, " x "), fmt::join(extents, " x "));
   };
   std::string text;
+  if (network.options.mesh.automatic)
+    text = fmt::format("\"auto\" chose [{}]; {}", fmt::join(network.options.mesh.space, ", "),
+                       part.is_split() ? "" : "samples are whole");
   if (part.is_split()) {
-    text = fmt::format("each sample is divided into {}", divide(part.boxes));
+    text += fmt::format("each sample is divided into {}", divide(part.boxes));
     if (const int groups = mesh.batch_ranks(); groups > 1)
       text += fmt::format("; {} groups of {} ranks share the batch", groups, mesh.boxes());
   }

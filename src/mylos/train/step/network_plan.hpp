@@ -48,7 +48,7 @@ struct NetworkPlan {
 };
 
 /// Returns how ranks share samples, "each sample is divided into 2 x 1 boxes of 12 x 16 points; 2 groups of 2
-/// ranks share the batch"; "" if they do not.
+/// ranks share the batch", with the choice of mesh.space = "auto" before it; "" if the deck divides none.
 [[nodiscard]] std::string describe_mesh(const NetworkPlan& network);
 
 /// Returns the plan of a deck that check_options() has accepted. Throws Error (bad_input) as make_step_plan()
