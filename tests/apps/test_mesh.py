@@ -56,6 +56,30 @@ def check_splits(command):
             agree(command, name, folder, 2e-5, folder)
 
 
+def check_exchanges(command, full):
+    """What `mylos plan` says that a rank sends in a step is what the ranks of a run have sent, also of what runs forward again and of
+    rollouts."""
+    decks = dict(unet={}, chain=STRIDED, fno=FNO, halves=STRIDED | dict(data=dict(batch=6, micro_batch=4)), rollout=dict(rollout=dict(steps=3)),
+                 detached=dict(rollout=dict(steps=2, detach=True)))
+    for number, (name, keys) in enumerate(decks.items()):
+        command.write(f"{name}-sent.toml", plane_deck(**(keys | dict(data=keys.get("data", {}) | dict(test=None)))))
+        for space, ranks in SPLITS if full else SPLITS[number % 3::3]:
+            for way in ("none", "all"):
+                keys = [f"{name}-sent.toml", f"mesh.space={space}", f"memory.recompute={way}"]
+                planned = json.loads(command.must("plan", *keys, "--ranks", str(ranks), "--json").stdout)["exchanges"]
+                folder = f"sent-{name}-{space[0]}x{space[1]}-{ranks}-{way}"
+                command.must("train", *keys, "run.steps=3", f"run.folder={folder}", ranks=ranks)
+                sent = json.loads(command.text(f"{folder}/summary.json"))["exchanged"]
+                assert json.loads(command.text(f"{folder}/plan.json"))["exchanges"] == planned
+                assert sent == dict(bytes=3 * planned["bytes"], messages=3 * planned["messages"]), (folder, sent, planned)
+                parts = [planned[part] for part in ("forward_faces", "backward_faces", "sums")]
+                assert sum(part["bytes"] for part in parts) == planned["bytes"]
+                assert sum(part["messages"] for part in parts) == planned["messages"]
+    table = command.must("plan", "unet-sent.toml", "mesh.space=[2, 2]", "--ranks", "4").stdout
+    assert "faces, forward" in table and "gradients, added up over 4 ranks" in table, table
+    assert "faces, forward" not in command.must("plan", "unet-sent.toml").stdout
+
+
 def check_types_and_memory(command):
     command.write("deck.toml", plane_deck())
     for compute, tolerance in dict(bf16=2e-2, fp16=3e-3).items():
@@ -209,5 +233,5 @@ def check_lost_ranks(command):
     require_none_left(command)
 
 
-run_cases(check_splits, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks,
+run_cases(check_splits, check_exchanges, check_types_and_memory, check_weights_and_rollouts, check_restarts, check_refusals, check_lost_ranks,
           check_plans, check_choices)

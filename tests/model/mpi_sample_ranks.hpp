@@ -122,6 +122,7 @@ class MpiSampleRanks final : public SampleRanks {
     exec.fence();
     const std::size_t bytes = sent.bytes() / 2;
     largest.faces = std::max(largest.faces, sent.bytes());
+    calls.push_back({.bytes = bytes, .axis = axis, .periodic = periodic});
     std::vector<std::byte> out(2 * bytes), in(2 * bytes);
     copy_to_host(sent.data(), out.data(), out.size());
     const int lower = neighbour(axis, -1, periodic);
@@ -138,6 +139,7 @@ class MpiSampleRanks final : public SampleRanks {
     const auto count = static_cast<std::size_t>(doubles.size());
     const auto world = static_cast<std::size_t>(world_size());
     largest.sums = std::max(largest.sums, doubles.bytes());
+    calls.push_back({.bytes = doubles.bytes(), .is_sum = true});
     std::vector<double> own(count), all(count * world);
     copy_to_host(doubles.data(), own.data(), count * sizeof(double));
     MPI_Allgather(own.data(), static_cast<int>(count), MPI_DOUBLE, all.data(), static_cast<int>(count),
@@ -149,7 +151,9 @@ class MpiSampleRanks final : public SampleRanks {
     copy_to_device(own.data(), doubles.data(), count * sizeof(double));
   }
 
-  SampleExchangeSizes largest;  // exchanges so far
+  // Exchanges so far.
+  SampleExchangeSizes largest;
+  std::vector<SampleCall> calls;
 
  private:
   [[nodiscard]] int neighbour(std::size_t axis, std::int64_t step, bool periodic) const {

@@ -1,72 +1,13 @@
 // Networks of samples in boxes, one on each rank, against the same networks of whole samples: outputs, loss,
-// and every gradient.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
+// every gradient, and what the ranks exchange.
+#include "model/parts_of_samples.hpp"
 
-#include <cmath>
+#include "model/listed_layers.hpp"
 
-#include "model/step_of_box.hpp"
-
-namespace mylos::box_test {
+namespace mylos::parts_of_samples_test {
 
 using test::conv;
 using test::model_on;
-
-template <class Values>
-void expect_near(const Values& found, const Values& expected, double tolerance, const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  double size = 0, largest = 0;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    size = std::max(size, std::abs(static_cast<double>(expected[i])));
-    const double error = std::abs(static_cast<double>(found[i]) - static_cast<double>(expected[i]));
-    if (!(error <= largest)) {
-      largest = error;
-      at = i;
-    }
-  }
-  EXPECT_GT(size, 0) << what;
-  EXPECT_LE(largest, tolerance * size) << what << ", number " << at << " of " << found.size();
-}
-
-void expect_parts(const ModelOptions& model, const std::string& name, DType compute = DType::fp32) {
-  const Batch batch(model);
-  const Result whole = step_of(model, compute, batch, nullptr, factor_of_mean({}));
-  const bool is_vector = whole.outputs.size() % static_cast<std::size_t>(grid_of(model.shape).points()) != 0;
-  std::size_t tested = 0;
-  for (const GridPart& part : test::own_parts()) {
-    const GridShape input = grid_of(model.shape);
-    if (!test::divides(part, input.extent)) continue;
-    ++tested;
-    ModelOptions of_box = model;
-    of_box.part = part;
-    Batch own = batch;
-    own.inputs = test::cropped(batch.inputs, input, part);
-    if (!is_vector) own.targets = test::cropped(batch.targets, grid_of_sample(model, model.outputs), part);
-    test::MpiSampleRanks ranks(part);
-    const Result box = step_of(of_box, compute, own, &ranks, factor_of_mean(part));
-    const std::string what =
-        fmt::format("{} in {} x {} x {} boxes", name, part.boxes[0], part.boxes[1], part.boxes[2]);
-    const double tolerance = compute == DType::fp32 ? 2e-5 : 0.05;
-    const auto numbers = static_cast<std::int64_t>(whole.outputs.size()) / rows;
-    const std::vector<float> outputs =
-        is_vector ? whole.outputs : test::cropped(whole.outputs, grid_of_sample(model, numbers), part);
-    expect_near(box.outputs, outputs, tolerance, what + ": outputs");
-    if (wants_input_gradient(compute)) {
-      expect_near(box.input_gradient, test::cropped(whole.input_gradient, input, part), tolerance,
-                  what + ": input gradient");
-    }
-    expect_near(test::summed(box.gradients), whole.gradients, tolerance, what + ": gradients");
-    EXPECT_NEAR(test::summed({box.loss})[0] / static_cast<double>(part.count()), whole.loss,
-                tolerance * whole.loss)
-        << what;
-    if (!whole.sums.empty())
-      expect_near(test::summed(box.sums), whole.sums, tolerance, what + ": statistics");
-    EXPECT_EQ(box.exchanges.faces, ranks.largest.faces) << what;
-    EXPECT_EQ(box.exchanges.sums, ranks.largest.sums) << what;
-  }
-  EXPECT_GT(tested, 0u) << name;
-}
 
 TEST(PartsOfSamples, UNetsAreThoseOfWholeSamples) {
   ModelOptions model = field({24, 24, 3}, 2, {});
@@ -197,4 +138,4 @@ TEST(PartsOfSamples, FourierNeuralOperatorsAreThoseOfWholeSamples) {
   expect_parts(model, "fno");
 }
 
-}  // namespace mylos::box_test
+}  // namespace mylos::parts_of_samples_test

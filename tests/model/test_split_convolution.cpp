@@ -8,6 +8,7 @@
 #include "kernels/convolution_case.hpp"
 #include "model/guarded_block.hpp"
 #include "model/mpi_sample_ranks.hpp"
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/model/layers/conv/convolution_block.hpp"
 
 namespace mylos::split_convolution_test {
@@ -256,7 +257,7 @@ void expect_boxes(const Case& of, const GridPart& part, DType type, const std::s
       expect_sums(box.memory.gradients()[i], whole.memory.gradients()[i],
                   what + (i == 0 ? ": weight gradient" : ": bias gradient"));
     }
-    EXPECT_EQ(ranks.largest.faces, box.block.sample_exchanges(rows).faces) << what;
+    EXPECT_EQ(ranks.largest.faces, sample_exchanges(box.block, rows).faces) << what;
     if (of.shape.kernel == of.shape.stride) {
       EXPECT_EQ(ranks.largest.faces, 0u) << what;
     }

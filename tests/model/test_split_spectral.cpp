@@ -8,6 +8,7 @@
 #include "model/guarded_block.hpp"
 #include "model/mpi_sample_ranks.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/model/layers/spectral/spectral_block.hpp"
 
 namespace mylos::split_spectral_test {
@@ -82,9 +83,9 @@ void expect_boxes(const SpectralShape& shape, const GridPart& part, DType type, 
                 test::doubles_of(whole.memory.gradients()[i]), type,
                 what + (i == 0 ? ": weight gradient" : ": bias gradient"));
   }
-  EXPECT_EQ(ranks.largest.sums, box.block.sample_exchanges(rows).sums) << what;
+  EXPECT_EQ(ranks.largest.sums, sample_exchanges(box.block, rows).sums) << what;
   EXPECT_EQ(ranks.largest.faces, 0u) << what;
-  EXPECT_EQ(whole.block.sample_exchanges(rows).sums, 0u) << what;
+  EXPECT_EQ(sample_exchanges(whole.block, rows).sums, 0u) << what;
 }
 
 TEST(SplitSpectral, BoxesAreThoseOfTheWholeGrid) {

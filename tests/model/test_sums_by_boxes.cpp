@@ -1,12 +1,9 @@
 // Networks of samples in boxes whose sums are taken by the same boxes (GridPart::sums): every division has
 // the bits of whole samples.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include "model/step_of_box.hpp"
+#include "model/parts_of_samples.hpp"
 #include "mylos/base/device/each_index.hpp"
 
-namespace mylos::box_test {
+namespace mylos::parts_of_samples_test {
 
 using test::conv;
 
@@ -21,8 +18,7 @@ void expect_bits(const ModelOptions& model, const Extents& sums, const std::stri
     Batch own = batch;
     own.inputs = test::cropped(batch.inputs, input, part);
     own.targets = test::cropped(batch.targets, grid_of_sample(model, model.outputs), part);
-    const auto seed_factor = static_cast<float>(of_part.part.sum_boxes()) / rows;
-    return step_of(of_part, compute, own, &ranks, seed_factor, true);
+    return step_of(of_part, compute, own, &ranks, keeping_all, true);
   };
   test::OwnSamples one_rank;
   const Result whole = step_with({}, one_rank);
@@ -98,4 +94,4 @@ TEST(SumsByBoxes, HaveTheBitsOfEveryDivision) {
               {2, 2, 2}, "volume", DType::fp32);
 }
 
-}  // namespace mylos::box_test
+}  // namespace mylos::parts_of_samples_test

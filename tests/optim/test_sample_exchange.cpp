@@ -74,6 +74,14 @@ class SampleExchangeTest : public testing::Test {
   double communication_s = 0;
 };
 
+/// The faces that go to other ranks.
+std::size_t neighbours_of(const Mesh& mesh, std::size_t axis, bool periodic) {
+  const std::int64_t boxes = mesh.part().boxes[axis];
+  const std::int64_t at = mesh.part().at[axis];
+  if (boxes == 1) return 0;
+  return periodic ? 2 : static_cast<std::size_t>((at > 0) + (at + 1 < boxes));
+}
+
 TEST_F(SampleExchangeTest, FacesAreThoseOfTheWholeGrid) {
   constexpr std::int64_t thickness = 2;
   const Extents box{3, 4, 2};
@@ -103,8 +111,16 @@ TEST_F(SampleExchangeTest, FacesAreThoseOfTheWholeGrid) {
         SampleExchange exchange = exchange_of(mesh, {.faces = sent.bytes()});
         for (const bool periodic : {false, true}) {
           test::set_values(received, std::vector<float>(static_cast<std::size_t>(2 * points), -7.0f));
+          const SampleTraffic before = exchange.sent();
           exchange.exchange_faces(exec, axis, periodic, sent, received);
           communicator->synchronize(exec);
+          const std::size_t messages = neighbours_of(mesh, axis, periodic);
+          SampleTraffic after = before;
+          after += {messages * sent.bytes() / 2, messages};
+          EXPECT_EQ(exchange.sent(), after);
+          EXPECT_EQ(
+              SampleExchange::traffic(mesh, {.bytes = sent.bytes() / 2, .axis = axis, .periodic = periodic}),
+              (SampleTraffic{messages * sent.bytes() / 2, messages}));
           EXPECT_EQ(test::values_of(received.row_range(0, 1)), values(-thickness, periodic))
               << "axis " << axis << " of " << mesh.boxes() << " boxes, towards smaller indices";
           EXPECT_EQ(test::values_of(received.row_range(1, 1)), values(box[axis], periodic))
@@ -163,11 +179,15 @@ TEST_F(SampleExchangeTest, CountsItsSecondsAndStatesItsMemory) {
   const Mesh mesh({{ranks}}, communicator->rank(), ranks);
   SampleExchange exchange = exchange_of(mesh, sizes);
   const Arena memory("doubles", sizeof(double));
-  for (int step = 0; step < 3; ++step) {
+  const auto others = static_cast<std::size_t>(ranks - 1);
+  for (std::size_t step = 1; step <= 3; ++step) {
     const double before = communication_s;
     exchange.add_up(exec, memory.tensor(0, DType::fp64, 1, 1));
     EXPECT_EQ(communication_s > before, ranks > 1);
+    EXPECT_EQ(exchange.sent(), (SampleTraffic{step * others * sizeof(double), step * others}));
   }
+  EXPECT_EQ(SampleExchange::traffic(mesh, {.bytes = 80, .is_sum = true}),
+            (SampleTraffic{80 * others, others}));
 }
 
 /// As in a backward pass: a bucket's reduction is in flight meanwhile.

@@ -20,12 +20,13 @@
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
+#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
-#include "mylos/train/plan/division/sample_division.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
+#include "mylos/train/plan/tables/exchange_table.hpp"
 #include "mylos/train/plan/tables/network_table.hpp"
 #include "mylos/train/plan/tables/plan_table.hpp"
 
@@ -167,10 +168,11 @@ ExitCode plan_command(const PlanArguments& arguments) {
     note += (note.empty() ? "" : "\n") + measured.note;
   }
 
+  const std::optional<StepExchanges> exchanges = largest_exchanges(network, plan.plan.schedule);
   if (arguments.json) {
     const bool is_modelled = !plan.statement.cost.measured;
-    fmt::print("{}",
-               plan_document(options.run.name, plan, is_modelled ? std::optional(rates) : std::nullopt));
+    fmt::print("{}", plan_document(options.run.name, plan, is_modelled ? std::optional(rates) : std::nullopt,
+                                   exchanges));
     return ExitCode::done;
   }
   output.line(fmt::format("{}: {} parameters, {} rank{}, {} micro-batch{} of {} in a step; {}\n",
@@ -183,6 +185,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
     output.line(fmt::format("mesh.space: {}{}\n", mesh, is_split ? "; the table is that of one box" : ""));
   output.line(network_table(network.chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
+  if (exchanges) output.line(exchange_table(*exchanges, network.ranks));
   if (const std::string table = recompute_table(plan); !table.empty()) output.line(table);
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {

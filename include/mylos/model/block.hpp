@@ -137,6 +137,14 @@ struct BlockGradients {
   bool add_to_skip = false;   // add to the gradient that later blocks have written
 };
 
+/// A pass of a block in training.
+struct BlockPass {
+  bool is_backward = false;
+  std::size_t variant = 0;    // that forward saves, or backward reads
+  bool wants_input = true;    // backward computes the gradient of the input
+  bool is_recompute = false;  // forward has run before with the same input
+};
+
 class Block {
  public:
   virtual ~Block() = default;
@@ -148,8 +156,11 @@ class Block {
   [[nodiscard]] virtual std::int64_t min_rows(int /*ranks*/) const { return 1; }
   /// Returns whether forward and backward exchange data with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
-  /// Returns what forward and backward of `rows` rows exchange at most with the other ranks of a sample.
-  [[nodiscard]] virtual SampleExchangeSizes sample_exchanges(std::int64_t /*rows*/) const { return {}; }
+  /// Returns the calls to the other ranks of a sample that a pass of `rows` > 0 rows makes, in their order.
+  [[nodiscard]] virtual std::vector<SampleCall> sample_calls(std::int64_t /*rows*/,
+                                                             const BlockPass& /*pass*/) const {
+    return {};
+  }
   /// Returns whether the gradients contain sums, apart from products(), whose order a library of the engine
   /// chooses.
   [[nodiscard]] virtual bool sums_by_library(const Engines& /*engines*/) const { return false; }

@@ -17,6 +17,16 @@ struct SampleExchangeSizes {
   std::size_t sums = 0;   // the doubles of a sum
 };
 
+/// What a call of SampleRanks sends.
+struct SampleCall {
+  std::size_t bytes = 0;  // of one of the two faces, or of the doubles of a sum
+  bool is_sum = false;
+  std::size_t axis = 0;  // of faces
+  bool periodic = false;
+
+  bool operator==(const SampleCall&) const = default;
+};
+
 class SampleRanks {
  public:
   virtual ~SampleRanks() = default;

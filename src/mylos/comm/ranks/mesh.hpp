@@ -18,6 +18,7 @@ class Mesh {
   /// The mesh on one of `ranks` ranks. Throws Error (bad_input) if `ranks` is no multiple of the boxes.
   Mesh(const MeshOptions& options, int rank, int ranks);
 
+  [[nodiscard]] int rank() const { return rank_; }
   /// Returns the box of this rank.
   [[nodiscard]] const GridPart& part() const { return part_; }
   /// Returns the number of boxes of a sample: the number of ranks that share it.

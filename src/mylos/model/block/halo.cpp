@@ -59,10 +59,12 @@ std::size_t Halo::workspace_bytes(DType type, std::int64_t rows) const {
   return bytes;
 }
 
-std::size_t Halo::face_bytes(DType type, std::int64_t rows) const {
-  std::int64_t numbers = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) numbers = std::max(numbers, 2 * rows * face_numbers(axis));
-  return static_cast<std::size_t>(numbers) * size_of(type);
+void Halo::add_calls(DType type, std::int64_t rows, std::vector<SampleCall>& calls) const {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto numbers = static_cast<std::size_t>(rows * face_numbers(axis));
+    if (numbers > 0)
+      calls.push_back({.bytes = numbers * size_of(type), .axis = axis, .periodic = periodic_[axis]});
+  }
 }
 
 void Halo::extend(const Execution& exec, SampleRanks* ranks, const ConstTensor& x, const Tensor& extended,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/grid_part.hpp"
@@ -36,8 +37,8 @@ class Halo {
   [[nodiscard]] const GridShape& extended() const { return extended_; }
   /// Returns the bytes of workspace that extend() needs, for `rows` samples and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(DType type, std::int64_t rows) const;
-  /// Returns the bytes of the two faces that the largest exchange sends.
-  [[nodiscard]] std::size_t face_bytes(DType type, std::int64_t rows) const;
+  /// Appends the calls that extend() makes.
+  void add_calls(DType type, std::int64_t rows, std::vector<SampleCall>& calls) const;
 
   /// Writes extended = x with the points around it, of which the ranks of the sample send theirs. Without
   /// ranks they are zeros. x: [samples, columns of the box], extended: [samples, columns of extended()], of

@@ -137,10 +137,24 @@ void require_tiles(const Chain& box, const Chain& whole, const GridPart& part) {
   }
 }
 
+SampleExchangeSizes sample_exchanges(const Block& block, std::int64_t rows) {
+  SampleExchangeSizes sizes;
+  for (const bool is_backward : {false, true}) {  // what a variant recomputes repeats calls of forward
+    for (const SampleCall& call : block.sample_calls(rows, {.is_backward = is_backward})) {
+      if (call.is_sum) {
+        sizes.sums = std::max(sizes.sums, call.bytes);
+      } else {
+        sizes.faces = std::max(sizes.faces, 2 * call.bytes);
+      }
+    }
+  }
+  return sizes;
+}
+
 SampleExchangeSizes sample_exchanges(const Chain& chain, std::int64_t rows) {
   SampleExchangeSizes sizes;
   for (const auto& block : chain.blocks) {
-    const SampleExchangeSizes own = block->sample_exchanges(rows);
+    const SampleExchangeSizes own = sample_exchanges(*block, rows);
     sizes.faces = std::max(sizes.faces, own.faces);
     sizes.sums = std::max(sizes.sums, own.sums);
   }

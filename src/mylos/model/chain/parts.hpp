@@ -35,7 +35,8 @@ void require_parts_of_loss(const ModelOptions& model);
 /// whole sample.
 void require_tiles(const Chain& box, const Chain& whole, const GridPart& part);
 
-/// Returns the largest exchanges of all blocks in a pass of `rows` rows.
+/// Returns the largest exchanges of a block in passes of `rows` rows, or of all blocks.
+[[nodiscard]] SampleExchangeSizes sample_exchanges(const Block& block, std::int64_t rows);
 [[nodiscard]] SampleExchangeSizes sample_exchanges(const Chain& chain, std::int64_t rows);
 
 }  // namespace mylos

@@ -24,7 +24,29 @@ std::size_t sums_bytes(int boxes, const SampleExchangeSizes& sizes) {
   return static_cast<std::size_t>(boxes - 1) * sizes.sums;
 }
 
+/// Returns the neighbour along an axis that holds another box, if there is one.
+std::optional<int> other_rank(const Mesh& mesh, std::size_t axis, int side, bool periodic) {
+  const std::optional<int> neighbour = mesh.neighbour(axis, 2 * side - 1, periodic);
+  return neighbour == mesh.rank() ? std::nullopt : neighbour;
+}
+
 }  // namespace
+
+SampleTraffic& SampleTraffic::operator+=(const SampleTraffic& other) {
+  bytes += other.bytes;
+  messages += other.messages;
+  return *this;
+}
+
+SampleTraffic SampleExchange::traffic(const Mesh& mesh, const SampleCall& call) {
+  std::size_t messages = 0;
+  if (call.is_sum) {
+    messages = static_cast<std::size_t>(mesh.boxes() - 1);
+  } else {
+    for (const int side : {0, 1}) messages += other_rank(mesh, call.axis, side, call.periodic) ? 1 : 0;
+  }
+  return {messages * call.bytes, messages};
+}
 
 SampleExchange::SampleExchange(Communicator& communicator, const Mesh& mesh, std::size_t slot,
                                const SampleExchangeSizes& sizes, double& communication_s)
@@ -50,15 +72,14 @@ void SampleExchange::exchange_faces(const Execution& exec, std::size_t axis, boo
                                     const ConstTensor& sent, const Tensor& received) {
   std::size_t count = 0;
   for (const int side : {0, 1}) {  // towards smaller indices, towards larger ones
-    const std::optional<int> neighbour = mesh_.neighbour(axis, 2 * side - 1, periodic);
     const Tensor face = received.row_range(side, 1);
-    if (!neighbour) {
-      fill(exec, face, 0);
-    } else if (*neighbour == communicator_.rank()) {
+    if (const auto other = other_rank(mesh_, axis, side, periodic)) {
+      messages_[count++] = {*other, message_buffer(sent.row_range(side, 1)), message_buffer(face), side,
+                            1 - side};
+    } else if (mesh_.neighbour(axis, 2 * side - 1, periodic)) {  // this rank
       convert(exec, sent.row_range(1 - side, 1), face);
     } else {
-      messages_[count++] = {*neighbour, message_buffer(sent.row_range(side, 1)), message_buffer(face), side,
-                            1 - side};
+      fill(exec, face, 0);
     }
   }
   exchange(exec, count);
@@ -82,8 +103,10 @@ void SampleExchange::add_up(const Execution& exec, const Tensor& doubles) {
 
 void SampleExchange::exchange(const Execution& exec, std::size_t messages) {
   if (messages == 0) return;
+  const auto sent = std::span(messages_).first(messages);
+  for (const RankMessage& message : sent) sent_ += {message.sent.bytes(), 1};
   timed(communication_s_, [&] {
-    Request request = communicator_.start_exchange(exec, std::span(messages_).first(messages), slot_);
+    Request request = communicator_.start_exchange(exec, sent, slot_);
     communicator_.wait(exec, request);
   });
 }

@@ -13,6 +13,15 @@
 
 namespace mylos {
 
+/// What a rank sends to the others that share its samples.
+struct SampleTraffic {
+  std::size_t bytes = 0;
+  std::size_t messages = 0;
+
+  SampleTraffic& operator+=(const SampleTraffic& other);
+  bool operator==(const SampleTraffic&) const = default;
+};
+
 class SampleExchange final : public SampleRanks {
  public:
   /// `communicator` must outlive this object. `slot`: used only by this exchange, and reserved for
@@ -24,6 +33,11 @@ class SampleExchange final : public SampleRanks {
   [[nodiscard]] static SlotBytes slot_bytes(int boxes, const SampleExchangeSizes& sizes);
   /// Returns the memory of this object.
   [[nodiscard]] static PartMemory memory(int boxes, const SampleExchangeSizes& sizes);
+
+  /// Returns what a rank sends in a call.
+  [[nodiscard]] static SampleTraffic traffic(const Mesh& mesh, const SampleCall& call);
+  /// Returns what this rank has sent so far; without the replays of captured graphs.
+  [[nodiscard]] const SampleTraffic& sent() const { return sent_; }
 
   void exchange_faces(const Execution& exec, std::size_t axis, bool periodic, const ConstTensor& sent,
                       const Tensor& received) override;
@@ -39,6 +53,7 @@ class SampleExchange final : public SampleRanks {
   double& communication_s_;
   Arena sums_;                         // of the other ones of these ranks
   std::vector<RankMessage> messages_;  // of the exchange in progress
+  SampleTraffic sent_;
 };
 
 }  // namespace mylos

@@ -102,6 +102,24 @@ ordered_json json_of(const StatedRates& stated) {
   return document;
 }
 
+ordered_json json_of(const SentInCalls& all) {
+  return {{"bytes", all.sent.bytes}, {"messages", all.sent.messages}, {"calls", all.calls}};
+}
+
+ordered_json json_of(const StepExchanges& exchanges) {
+  const SampleTraffic sent = exchanges.sent();
+  return {{"space", exchanges.space},
+          {"box_points", exchanges.box_points},
+          {"halo_points", exchanges.halo_points},
+          {"forward_faces", json_of(exchanges.forward_faces)},
+          {"backward_faces", json_of(exchanges.backward_faces)},
+          {"sums", json_of(exchanges.sums)},
+          {"bytes", sent.bytes},
+          {"messages", sent.messages},
+          {"gradient_bytes", exchanges.gradient_bytes},
+          {"gradient_buckets", exchanges.gradient_buckets}};
+}
+
 }  // namespace
 
 std::string plan_json(const MemoryPlan& plan) {
@@ -109,7 +127,8 @@ std::string plan_json(const MemoryPlan& plan) {
 }
 
 std::string plan_document(const std::string& run, const MemoryPlan& plan,
-                          const std::optional<StatedRates>& rates) {
+                          const std::optional<StatedRates>& rates,
+                          const std::optional<StepExchanges>& exchanges) {
   const MemoryStatement& statement = plan.statement;
   ordered_json memory = ordered_json::array();
   for (const MemoryEntry& entry : statement.entries) {
@@ -136,6 +155,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan,
       {"step_time_ms", plan.step_time()},
       {"overhead", plan.overhead()},
       {"memory", std::move(memory)}};
+  if (exchanges) document["exchanges"] = json_of(*exchanges);
   if (rates) document["rates"] = json_of(*rates);
   if (statement.copies > 1) document["copies"] = statement.copies;
   if (plan.plan.group > 1) document["blocks_planned_as_one"] = plan.plan.group;

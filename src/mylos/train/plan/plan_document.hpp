@@ -3,12 +3,14 @@
 // The document of a run is plan.json in its folder, and the output of `mylos plan --json`: {"run": name,
 // "ranks": …, "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …],
 // …}. If times are modelled with given rates, it also has "rates": {"measured": …, "flops_per_s": {"bf16":
-// …}, "bytes_per_s": …}, including the "device" of these peak rates, if any.
+// …}, "bytes_per_s": …}, including the "device" of these peak rates, if any. If ranks share samples, it also
+// has "exchanges": what the rank that sends most sends in a step.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "mylos/train/plan/division/step_exchanges.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 
 namespace mylos {
@@ -19,6 +21,7 @@ namespace mylos {
 
 /// Returns these members after a description of the run for users and tools.
 [[nodiscard]] std::string plan_document(const std::string& run, const MemoryPlan& plan,
-                                        const std::optional<StatedRates>& rates = std::nullopt);
+                                        const std::optional<StatedRates>& rates = std::nullopt,
+                                        const std::optional<StepExchanges>& exchanges = std::nullopt);
 
 }  // namespace mylos

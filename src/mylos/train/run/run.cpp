@@ -151,8 +151,9 @@ ExitCode Run::finish() {
   const Progress& progress = context_.log.progress();
   progress.clear();
   const bool done = position.at_end() || evaluations_.stopped_early(position);
-  const RunSummary summary =
-      summarize(gather_metrics(quiet, context_.ranks(quiet), metrics_of_rank(context_.clock.parts())));
+  RankMetrics own = metrics_of_rank(context_.clock.parts());
+  own.exchanged = context_.trainer().exchanged();
+  const RunSummary summary = summarize(gather_metrics(quiet, context_.ranks(quiet), own));
   const bool had_ended = position.at_end() && position.of_start() == 0;
   if (had_ended)
     progress.note(fmt::format("nothing left to do: the run has all of its {} steps; a larger {} continues it",

@@ -29,6 +29,8 @@ RunMetrics gather_metrics(const Quiesced& /*quiet*/, RankGroup& ranks, const Ran
     run.host_bytes = std::max(run.host_bytes, one.host_bytes);
     run.host_peak_bytes = std::max(run.host_peak_bytes, one.host_peak_bytes);
     run.device_bytes = std::max(run.device_bytes, one.device_bytes);
+    run.exchanged.bytes = std::max(run.exchanged.bytes, one.exchanged.bytes);
+    run.exchanged.messages = std::max(run.exchanged.messages, one.exchanged.messages);
   }
   return run;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/optim/gradients/sample_exchange.hpp"
 #include "mylos/train/history/run_clock.hpp"
 #include "mylos/train/step/quiesced.hpp"
 
@@ -15,6 +16,7 @@ struct RankMetrics {
   std::int64_t host_bytes = 0;       // resident now
   std::int64_t host_peak_bytes = 0;  // the highest so far
   std::int64_t device_bytes = 0;     // used on its device by all processes; 0 if memory is the host's
+  SampleTraffic exchanged = {};      // sent to the ranks that share its samples, evaluations included
 };
 
 /// Returns the metrics of this rank now.
@@ -32,6 +34,7 @@ struct RunMetrics {
   std::int64_t host_bytes = 0;
   std::int64_t host_peak_bytes = 0;
   std::int64_t device_bytes = 0;
+  SampleTraffic exchanged = {};
 };
 
 /// All ranks. Returns the same on every rank.

@@ -109,7 +109,9 @@ std::string name_best_again(const Options& options, const BestEvaluation& best) 
 std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
   std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
   for (std::string& note : write_amended_deck(run)) notes.push_back(std::move(note));
-  publish_text(run.file("plan.json"), plan_document(run.options().run.name, run.assembly.memory));
+  publish_text(run.file("plan.json"),
+               plan_document(run.options().run.name, run.assembly.memory, {},
+                             largest_exchanges(run.assembly.network, run.assembly.memory.plan.schedule)));
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start

@@ -220,6 +220,9 @@ std::string document_of(const RunSummary& summary) {
         {"host_bytes", metrics.host_bytes},
         {"host_peak_bytes", metrics.host_peak_bytes},
         {"device_bytes", metrics.device_bytes}}}};
+  if (memory_is_host && metrics.exchanged.messages > 0) {  // devices replay graphs, of which none counts
+    document["exchanged"] = {{"bytes", metrics.exchanged.bytes}, {"messages", metrics.exchanged.messages}};
+  }
   if (summary.best) {
     const BestOfRun& best = *summary.best;
     document["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}};

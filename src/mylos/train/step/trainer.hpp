@@ -160,6 +160,10 @@ class Trainer {
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   /// Sets the average of the weights to the current weights.
   void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
+  /// Returns what this rank has sent to those that share its samples.
+  [[nodiscard]] SampleTraffic exchanged() const {
+    return sample_exchange_ ? sample_exchange_->sent() : SampleTraffic();
+  }
   /// Returns what the ranks that share samples exchange in passes; null: samples are whole.
   [[nodiscard]] SampleRanks* sample_ranks() { return sample_exchange_ ? &*sample_exchange_ : nullptr; }
   /// All ranks. Derives the compute weights from masters that were read from a file.

@@ -140,9 +140,14 @@ bool ConvolutionBlock::needs_pre_activation() const {
   return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
 }
 
-SampleExchangeSizes ConvolutionBlock::sample_exchanges(std::int64_t rows) const {
-  const std::size_t of_gradient = extends_gradient() ? split_.output.face_bytes(options_.type, rows) : 0;
-  return {.faces = std::max(split_.input.face_bytes(options_.type, rows), of_gradient)};
+std::vector<SampleCall> ConvolutionBlock::sample_calls(std::int64_t rows, const BlockPass& pass) const {
+  const bool recomputes = needs_pre_activation() && pass.variant != saves_pre_activation;
+  std::vector<SampleCall> calls;
+  if (!pass.is_backward || recomputes || !options_.shape.transposed)
+    split_.input.add_calls(options_.type, rows, calls);
+  if (pass.is_backward && extends_gradient() && (pass.wants_input || options_.shape.transposed))
+    split_.output.add_calls(options_.type, rows, calls);
+  return calls;
 }
 
 BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {

@@ -43,7 +43,7 @@ class ConvolutionBlock final : public Block {
     return sums().sums_by_library(engines);
   }
   [[nodiscard]] const Convolution* convolution() const override { return &forward_; }
-  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
+  [[nodiscard]] std::vector<SampleCall> sample_calls(std::int64_t rows, const BlockPass& pass) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

@@ -70,9 +70,10 @@ void BatchNormBlock::add_up(const StepContext& context, const Tensor& sums) cons
   }
 }
 
-SampleExchangeSizes BatchNormBlock::sample_exchanges(std::int64_t /*rows*/) const {
-  if (!options_.over_boxes || options_.over_ranks) return {};
-  return {.sums = sizeof(double) * static_cast<std::size_t>(batch_norm_sums(options_.grid.channels))};
+std::vector<SampleCall> BatchNormBlock::sample_calls(std::int64_t /*rows*/, const BlockPass& pass) const {
+  if (!options_.over_boxes || options_.over_ranks || pass.is_recompute) return {};
+  const auto sums = static_cast<std::size_t>(batch_norm_sums(options_.grid.channels));
+  return {{.bytes = sizeof(double) * sums, .is_sum = true}};
 }
 
 void BatchNormBlock::take_statistics(const StepContext& context, const ConstTensor& x,

@@ -42,7 +42,7 @@ class BatchNormBlock final : public Block {
     return has_others ? 1 : 2;
   }
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
-  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
+  [[nodiscard]] std::vector<SampleCall> sample_calls(std::int64_t rows, const BlockPass& pass) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

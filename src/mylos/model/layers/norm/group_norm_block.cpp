@@ -86,9 +86,9 @@ BlockCost GroupNormBlock::cost(const Engines&, std::int64_t rows) const {
                    saved_pieces.bytes(), Backward(*this, rows, nullptr).pieces.bytes());
 }
 
-SampleExchangeSizes GroupNormBlock::sample_exchanges(std::int64_t rows) const {
+std::vector<SampleCall> GroupNormBlock::sample_calls(std::int64_t rows, const BlockPass& /*pass*/) const {
   if (!options_.part.is_split()) return {};
-  return {.sums = sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups)};
+  return {{.bytes = sizeof(double) * static_cast<std::size_t>(2 * rows * options_.groups), .is_sum = true}};
 }
 
 void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {

@@ -30,7 +30,7 @@ class GroupNormBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
+  [[nodiscard]] std::vector<SampleCall> sample_calls(std::int64_t rows, const BlockPass& pass) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

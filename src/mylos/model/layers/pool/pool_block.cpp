@@ -86,9 +86,10 @@ void PoolBlock::average(const StepContext& context, const BlockMemory& memory) c
   average_of_sums(context.exec, options_.boxes * grid.points(), own.sums.as<double>(), memory.output);
 }
 
-SampleExchangeSizes PoolBlock::sample_exchanges(std::int64_t rows) const {
-  if (options_.boxes == 1) return {};
-  return {.sums = sizeof(double) * static_cast<std::size_t>(rows * options_.shape.input.channels)};
+std::vector<SampleCall> PoolBlock::sample_calls(std::int64_t rows, const BlockPass& pass) const {
+  if (options_.boxes == 1 || pass.is_backward) return {};
+  const auto sums = static_cast<std::size_t>(rows * options_.shape.input.channels);
+  return {{.bytes = sizeof(double) * sums, .is_sum = true}};
 }
 
 void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,

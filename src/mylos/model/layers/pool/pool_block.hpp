@@ -26,7 +26,7 @@ class PoolBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
-  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
+  [[nodiscard]] std::vector<SampleCall> sample_calls(std::int64_t rows, const BlockPass& pass) const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   bool write_source(SourceLayer& layer) const override;

@@ -155,10 +155,16 @@ SpectralStep SpectralBlock::step_of(const StepContext& context, const SpectralMa
   return step;
 }
 
-SampleExchangeSizes SpectralBlock::sample_exchanges(std::int64_t rows) const {
-  const std::size_t of_input = convolution_.sum_bytes(rows, options_.shape.input.channels);
-  const std::size_t of_gradient = options_.first ? 0 : convolution_.sum_bytes(rows, options_.shape.outputs);
-  return {.sums = std::max(of_input, of_gradient)};
+std::vector<SampleCall> SpectralBlock::sample_calls(std::int64_t rows, const BlockPass& pass) const {
+  std::vector<SampleCall> calls;
+  const auto add_up = [&](std::int64_t channels) {
+    if (const std::size_t bytes = convolution_.sum_bytes(rows, channels); bytes > 0)
+      calls.push_back({.bytes = bytes, .is_sum = true});
+  };
+  const bool analyses = !pass.is_backward || pass.variant != saves_coefficients;
+  if (analyses) add_up(options_.shape.input.channels);
+  if (pass.is_backward && pass.wants_input && !options_.first) add_up(options_.shape.outputs);
+  return calls;
 }
 
 /// Takes memory for the coefficients of the input.

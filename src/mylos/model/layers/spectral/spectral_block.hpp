@@ -45,7 +45,7 @@ class SpectralBlock final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
-  [[nodiscard]] SampleExchangeSizes sample_exchanges(std::int64_t rows) const override;
+  [[nodiscard]] std::vector<SampleCall> sample_calls(std::int64_t rows, const BlockPass& pass) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
