@@ -6,19 +6,23 @@ would give (docs/how-to/scaling.md).
   perf/scaling.py plot scaling.csv scaling.png
   for n in 2 4; do srun -n $n mylos bench allreduce --csv allreduce-$n.csv; done
   perf/scaling.py model scaling.csv --allreduce allreduce-*.csv --hold-out 4
+  perf/scaling.py divided --ranks 1,8,64,1024       # of samples that ranks divide (mesh.space)
 
 Inside a batch job `run` starts its runs on the job's nodes; each appends a line to the table, so that jobs of several sizes
 make one study.
 """
 import argparse
+import dataclasses
 import os
 import pathlib
 import shlex
+import shutil
 import sys
+import tempfile
 
 import harness
 from harness import machine
-from scaling_study import collectives, model, plan_bytes, plots, predictions, runs, table
+from scaling_study import collectives, divided, model, plan_bytes, plots, predictions, runs, table
 from scaling_study.table import Trouble
 
 
@@ -31,6 +35,17 @@ def counts(text):
     if not numbers or min(numbers) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers from 1 on, such as 1,2,4")
     return sorted(set(numbers))
+
+
+def numbers(text):
+    """"256,128" in this order"""
+    try:
+        found = [int(word) for word in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers from 1 on, such as 256,128")
+    return found
 
 
 def count(text):
@@ -117,6 +132,36 @@ def model_command(arguments):
     return 1 if missed else 0
 
 
+def check_here(arguments, network):
+    """Runs on this machine. Its times are judged only if it was idle."""
+    quiet = harness.Quiet(arguments.patience)
+    quiet.wait()
+    with tempfile.TemporaryDirectory() as folder:
+        found = divided.checks(arguments.mylos, pathlib.Path(folder), dataclasses.replace(network, batch=1), arguments.steps, arguments.ranks,
+                               machine.cores())
+    divided.print_checks(found, arguments.within)
+    if quiet.disturbed:
+        print("other programs were computing: the times say nothing")
+    late = any(abs(one.error) > arguments.within for one in found)
+    return 0 if all(one.is_exact for one in found) and (quiet.disturbed or not late) else 1
+
+
+def divided_command(arguments):
+    arguments.mylos = shutil.which(arguments.mylos) or arguments.mylos
+    on = divided.MACHINES[arguments.machine]
+    network = divided.FieldNetwork(tuple(arguments.extents), tuple(arguments.channels), arguments.batch, arguments.type)
+    boxes = dataclasses.replace(network, extents=tuple(arguments.box))
+    divided.print_assumptions(on)
+    if not on.device:
+        return check_here(arguments, network)
+    for scaling, of in divided.SCALINGS.items():
+        steps, left_out = divided.predicted(arguments.mylos, on, scaling, [of(boxes if scaling == "grown" else network, ranks) + (ranks,)
+                                                                         for ranks in arguments.ranks])
+        divided.print_steps(scaling, steps)
+        print("\n".join(left_out))
+    return 0
+
+
 def parser():
     whole = harness.parser_of(__doc__)
     commands = whole.add_subparsers(required=True)
@@ -169,6 +214,20 @@ def parser():
     predict.add_argument("--out", type=pathlib.Path, help="predictions, as CSV")
     predict.add_argument("--plot", type=pathlib.Path, help="FILE.png or FILE.svg")
     predict.set_defaults(command=model_command)
+
+    boxes = commands.add_parser("divided", help="predict how the division of samples over ranks scales, by a U-Net; or check it here")
+    boxes.add_argument("--machine", choices=divided.MACHINES, default="h100", help="\"here\": runs on this machine (default: h100)")
+    boxes.add_argument("--ranks", type=counts, default=[1, 8, 64, 1024], help="such as 1,2,4 (default: 1,8,64,1024)")
+    boxes.add_argument("--extents", type=numbers, default=[256, 256, 256], help="points of a sample (default: 256,256,256)")
+    boxes.add_argument("--box", type=numbers, default=[64, 64, 32], help="points of a rank of fields that grow (default: 64,64,32)")
+    boxes.add_argument("--channels", type=numbers, default=[32, 64, 128], help="of the levels of the U-Net (default: 32,64,128)")
+    boxes.add_argument("--batch", type=count, default=1, help="samples of strong scaling (default: 1)")
+    boxes.add_argument("--type", default="bf16", choices=harness.TYPES)
+    boxes.add_argument("--steps", type=count, default=8, help="steps of a run here (default: 8)")
+    boxes.add_argument("--within", type=float, default=0.25, help="allowed error of times here (default: 0.25)")
+    boxes.add_argument("--patience", type=float, default=1, help="seconds that runs here wait for an idle machine")
+    boxes.add_argument("--mylos", default=mylos)
+    boxes.set_defaults(command=divided_command)
     return whole
 
 

@@ -136,6 +136,21 @@ def check_messages(scaling):
     scaling.refuse("is no list of numbers from 1 on", *run, "--ranks", "1,0")
 
 
+def check_divided(scaling):
+    """Runs send what plans say, to the byte and the message; a machine that is not here is predicted."""
+    field = ["--extents", "24,16", "--channels", "4,6", "--mylos", sys.argv[1]]
+    said = scaling.must("divided", "--machine", "here", "--ranks", "1,2,4", "--type", "fp32", "--steps", 3, "--within", "1e9",
+                        "--patience", 0, *field).stdout
+    assert said.count(" exact ") == 3 and " NO " not in said, said
+    predicted = scaling.must("divided", "--ranks", "1,8,64", "--box", "8,8", *field).stdout
+    rows = re.findall(r"^ +(\d+) +(\d+ x \d+|whole) +[\d.]+ +([\d.]+) ", predicted, re.MULTILINE)
+    assert [(int(ranks), space) for ranks, space, _ in rows] == [
+        (1, "whole"), (8, "4 x 2"),  # strong: 64 boxes would be smaller than what neighbours read of them
+        (1, "whole"), (8, "4 x 2"), (64, "4 x 2"), (1, "whole"), (8, "4 x 2"), (64, "8 x 8")], predicted
+    assert all((float(exchange) > 0) == (space != "whole") for _, space, exchange in rows), predicted
+    assert "left out: strong" in predicted, predicted
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
@@ -152,6 +167,7 @@ def main():
         check_plot(scaling)
         check_model(scaling)
         check_messages(scaling)
+        check_divided(scaling)
 
 
 main()
