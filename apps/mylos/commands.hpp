@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/options.hpp"
 #include "mylos/data/prepare/prepare_csv.hpp"
 #include "mylos/data/prepare/prepare_fields.hpp"
 #include "mylos/data/prepare/prepare_idx.hpp"
@@ -116,6 +117,7 @@ struct PredictArguments {
   MemberArguments members;
   bool writes_members = false;  // each, beside their mean
   std::string flags;            // file that says which samples are unlike those of the training; "" = none
+  MeshOptions mesh = {};        // how ranks share each sample
 };
 ExitCode predict_command(const PredictArguments& arguments);
 /// Of several networks, or dropout masks.

@@ -22,7 +22,7 @@ class PassOverBoxes final : public EvaluationPass {
  public:
   explicit PassOverBoxes(std::int64_t samples) : pass_(samples, DType::fp32, 0.5f) {}
   [[nodiscard]] Share share() const override { return pass_.share(); }
-  [[nodiscard]] std::int64_t boxes() const override { return 2; }
+  [[nodiscard]] GridPart part() const override { return {.boxes = {1, 1, 2}}; }
   [[nodiscard]] const Batch* next() override { return pass_.next(); }
   void rewind() override { pass_.rewind(); }
 

@@ -50,8 +50,10 @@ class ArrayPredictions final : public PredictionFile {
     file_ = std::make_unique<FieldFile>(path, store, shape);
   }
 
-  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
+  void write(const PredictionArray& array, const ComputedSamples& samples,
+             std::span<const float> values) override {
     const std::size_t width = values.size() / static_cast<std::size_t>(samples.count);
+    part_ = samples.part;
     for (std::int64_t i = 0; i < samples.count; ++i)
       put(array, samples.first + i, values.subspan(static_cast<std::size_t>(i) * width, width));
   }
@@ -74,6 +76,11 @@ class ArrayPredictions final : public PredictionFile {
     }
     levels_.emplace(store.files(), changing, LevelsOf::targets);
   }
+
+  struct Box {
+    GridPart part;
+    std::unique_ptr<StoredLevels> levels;
+  };
 
   /// A field whose points come one by one.
   struct Incomplete {
@@ -106,12 +113,20 @@ class ArrayPredictions final : public PredictionFile {
     if (levels_ && array.part != PredictionPart::standard_deviation) {
       const std::size_t points = field.size() / channels_;
       newest_.resize(points * changing_.size());
-      levels_->read(trajectory, newest_of_[static_cast<std::size_t>(window_of_trajectory)], newest_);
+      levels().read(trajectory, newest_of_[static_cast<std::size_t>(window_of_trajectory)], newest_);
       for (std::size_t point = 0; point < points; ++point)
         for (std::size_t k = 0; k < changing_.size(); ++k)
           field[point * channels_ + changing_[k]] += newest_[point * changing_.size() + k];
     }
-    file_->write(trajectory, window_of_trajectory, field, parts_.index_of(array));
+    file_->write_box(part_, trajectory, window_of_trajectory, field, parts_.index_of(array));
+  }
+
+  /// Returns the levels of the part that is written.
+  const StoredLevels& levels() {
+    if (!part_.is_split()) return *levels_;
+    const auto found = std::ranges::find(boxes_, part_, &Box::part);
+    if (found != boxes_.end()) return *found->levels;
+    return *boxes_.emplace_back(Box{part_, std::make_unique<StoredLevels>(*levels_, part_)}).levels;
   }
 
   PredictionParts parts_;
@@ -119,6 +134,8 @@ class ArrayPredictions final : public PredictionFile {
   std::int64_t windows_ = 1;             // of a trajectory
   std::vector<std::int64_t> newest_of_;  // level of the inputs of each window of a trajectory
   std::optional<StoredLevels> levels_;   // of the arrays whose differences the network predicts
+  std::vector<Box> boxes_;               // the same of parts
+  GridPart part_;                        // that is written
   std::size_t channels_ = 0;             // of all predicted arrays
   std::vector<std::size_t> changing_;    // those whose newest level is added
   std::vector<float> newest_;            // one of them

@@ -9,12 +9,14 @@
 
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/model/chain/parts.hpp"
 #include "mylos/train/plan/engine_choice.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
 
@@ -53,7 +55,27 @@ Options options_of_run(const CheckpointReader& reader) {
   return options;
 }
 
+/// All ranks. Lets the ranks that share samples exchange what the network reads of other boxes.
+void connect_boxes(OpenModel& model) {
+  const Mesh& mesh = model.opened.divided->mesh;
+  const SampleExchangeSizes sizes = sample_exchanges(model.opened.divided->chain, model.model->samples());
+  const SlotBytes slot = SampleExchange::slot_bytes(mesh.boxes(), sizes);
+  run_on_all(model.communicator->ranks(), [&] {
+    std::size_t bytes = staging_bytes(communication_of_start(), model.communicator->size(), {&slot, 1});
+    for (const MemoryEntry& entry : SampleExchange::memory(mesh.boxes(), sizes)) bytes += entry.bytes;
+    require_memory(model.network().path, bytes);
+  });
+  model.communicator->reserve({&slot, 1});
+  model.exchange = std::make_unique<SampleExchange>(*model.communicator, mesh, 0, sizes, model.exchange_s);
+}
+
 }  // namespace
+
+void require_single(const MeshOptions& mesh, const MemberArguments& members) {
+  if (!divides(mesh) || !members.any()) return;
+  fail_input(errors::bad_argument, "{}: samples are divided for one network without dropout; leave {} out",
+             text_of_space(mesh), members.ensemble ? "--ensemble" : "--mc-dropout");
+}
 
 std::string best_file(const std::string& path) {
   std::error_code failure;
@@ -120,6 +142,7 @@ std::unique_ptr<OpenModel> open_model(const NamedCheckpoint& checkpoint, const O
   model->engines = make_agreed_engines(usable_on_all(model->network().options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
   if (loads_weights) model->model = load_model(reader, model->opened, *model->engines, checkpoint.average);
+  if (loads_weights && model->opened.divided) connect_boxes(*model);
   return model;
 }
 

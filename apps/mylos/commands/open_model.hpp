@@ -11,6 +11,7 @@
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/inference/opened_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/optim/gradients/sample_exchange.hpp"
 
 namespace mylos::app {
 
@@ -20,16 +21,23 @@ struct OpenModel {
   std::shared_ptr<const Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
-  std::unique_ptr<InferenceModel> model;  // null where only the network was to be opened
+  std::unique_ptr<InferenceModel> model;     // null where only the network was to be opened
+  std::unique_ptr<SampleExchange> exchange;  // null where every rank has whole samples
+  double exchange_s = 0;                     // that it has taken
 
   [[nodiscard]] const StoredNetwork& network() const { return opened.network; }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const {
     return opened.pass_over(part, *model, communicator->ranks());
   }
   [[nodiscard]] InferenceContext context() const {
-    return {*execution, *engines, model->passes(), network().known_classes()};
+    InferenceContext context(*execution, *engines, model->passes(), network().known_classes());
+    context.sample_ranks = exchange.get();
+    return context;
   }
 };
+
+/// Throws Error (bad_input) where boxes of samples are to be computed by several networks or with masks.
+void require_single(const MeshOptions& mesh, const MemberArguments& members);
 
 /// For this process alone. Returns the checkpoint that this run's folder names the best. Throws Error
 /// (bad_input) where there is none.

@@ -27,12 +27,14 @@ PredictionParts parts_of(const StoredNetwork& network) {
 
 ExitCode predict_command(const PredictArguments& arguments) {
   require_no_more_words(arguments.members);
+  require_single(arguments.mesh, arguments.members);
   if (arguments.members.any()) return predict_members(arguments);
   const auto open =
       open_model(arguments.checkpoint,
                  {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
                   .check = [&](const OpenedNetwork& opened) { require_predictable(opened, arguments); },
-                  .truth = GroundTruth::optional});
+                  .truth = GroundTruth::optional,
+                  .mesh = arguments.mesh});
   RankGroup& ranks = open->communicator->ranks();
   const StoredNetwork& network = open->network();
   const Chain& chain = network.chain;
@@ -46,11 +48,12 @@ ExitCode predict_command(const PredictArguments& arguments) {
     if (ranks.rank() == 0) writer.emplace(predicted, arguments.output);
   });
   const auto pass = open->pass_over(DataPart::train);
-  predict_distributions(open->context(), ranks, *pass,
-                        [&](const Share& samples, std::span<float> values, const StatedOutputs& stated) {
-                          interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, values);
-                          writer->write(samples, values, stated);
-                        });
+  predict_distributions(
+      open->context(), ranks, *pass,
+      [&](const ComputedSamples& samples, std::span<float> values, const StatedOutputs& stated) {
+        interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, values);
+        writer->write(samples, values, stated);
+      });
   finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments, "outputs",
                      describe_outside(ranks, open->opened, *pass, DataPart::train));
   return ExitCode::done;

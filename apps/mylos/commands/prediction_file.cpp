@@ -24,6 +24,7 @@ class Hdf5Predictions final : public PredictionFile {
   Hdf5Predictions(const std::string& path, const PredictionShape& shape)
       : samples_(shape.samples),
         outputs_(shape.outputs),
+        extents_(shape.extents),
         parts_(shape.parts),
         pending_(path),
         file_(hdf5::File::create(pending_.temporary())) {
@@ -46,10 +47,20 @@ class Hdf5Predictions final : public PredictionFile {
     if (!shape.names.empty()) write_names(file_, shape.names_path, shape.names);
     file_.reserve();
   }
-  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
-    const std::int64_t first = array.member * samples_ + samples.first;
-    datasets_[parts_.index_of({array.part, 0})].write(first * outputs_, samples.count * outputs_,
-                                                      values.data());
+  void write(const PredictionArray& array, const ComputedSamples& samples,
+             std::span<const float> values) override {
+    const std::int64_t first = (array.member * samples_ + samples.first) * outputs_;
+    hdf5::Dataset& dataset = datasets_[parts_.index_of({array.part, 0})];
+    if (!samples.part.is_split()) return dataset.write(first, samples.count * outputs_, values.data());
+    const GridBox box = box_of(samples.part, extents_, pending_.temporary());
+    const std::int64_t channels = outputs_ / box.grid_points();
+    const float* source = values.data();
+    for (std::int64_t row = 0; row < samples.count; ++row, source += box.points() * channels) {
+      box.for_lines([&](std::int64_t from, std::int64_t to) {
+        dataset.write(first + row * outputs_ + to * channels, box.count[2] * channels,
+                      source + from * channels);
+      });
+    }
   }
   void close() override { file_.close(); }
   void publish() override { pending_.publish(); }
@@ -63,6 +74,7 @@ class Hdf5Predictions final : public PredictionFile {
 
   std::int64_t samples_;
   std::int64_t outputs_;
+  std::vector<std::int64_t> extents_;  // of the grid of boxes
   PredictionParts parts_;
   PendingFile pending_;
   hdf5::File file_;
@@ -84,7 +96,8 @@ class CsvPredictions final : public PredictionFile {
     pending_.file().write(0, header_);
   }
 
-  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
+  void write(const PredictionArray& array, const ComputedSamples& samples,
+             std::span<const float> values) override {
     const auto first = static_cast<std::int64_t>(parts_.index_of(array));
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, piece_bytes / row_bytes());
     for (std::int64_t row = 0; row < samples.count; row += rows_at_once) {

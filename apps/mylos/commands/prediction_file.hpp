@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "commands/prediction_parts.hpp"
-#include "mylos/data/feed/share.hpp"
+#include "mylos/inference/predict.hpp"
 
 namespace mylos::app {
 
@@ -27,6 +27,7 @@ struct PredictionShape {
   std::string unnamed;             // in CSV: "output" for columns output_0, output_1 ...
   std::string checkpoint;
   PredictionParts parts = {};
+  std::vector<std::int64_t> extents = {};  // of the grid, on whose points the outputs of boxes lie
 };
 
 /// Appears as a whole, or not at all. Throws Error (failed) where the disk has no room, before anything is
@@ -34,15 +35,17 @@ struct PredictionShape {
 class PredictionFile {
  public:
   virtual ~PredictionFile() = default;
-  /// Rows of the samples in one of the file's arrays, in any order.
-  virtual void write(const PredictionArray& array, const Share& samples, std::span<const float> values) = 0;
+  /// Rows of the samples, or boxes of them, in one of the file's arrays, in any order.
+  virtual void write(const PredictionArray& array, const ComputedSamples& samples,
+                     std::span<const float> values) = 0;
   /// After the last row of every array.
   virtual void close() = 0;
   /// Waits for the disk, without HDF5 or MPI.
   virtual void publish() = 0;
 };
 
-/// As the name says: a line of names and a line for each sample in a file called .csv, else HDF5. Throws
+/// As the name says: a line of names and a line for each sample in a file called .csv, which takes complete
+/// rows, else HDF5. Throws
 /// Error (bad_input) of require_hdf5_name(), and where two columns of a table would have one name.
 [[nodiscard]] std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path,
                                                                    const PredictionShape& shape);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "commands/array_predictions.hpp"
@@ -30,7 +31,8 @@ PredictionShape shape_of(const PredictedNetwork& predicted) {
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
           .checkpoint = predicted.checkpoint,
-          .parts = predicted.parts};
+          .parts = predicted.parts,
+          .extents = extents_of_samples(predicted.opened.network)};
 }
 
 std::unique_ptr<PredictionFile> file_for(const PredictedNetwork& predicted, const std::string& path) {
@@ -59,20 +61,37 @@ std::string text_of(const NonFinite& found, const PredictedNetwork& predicted) {
 PredictionWriter::PredictionWriter(const PredictedNetwork& predicted, const std::string& path)
     : predicted_(predicted), file_(file_for(predicted, path)) {}
 
-void PredictionWriter::undo_scaling(std::span<float> values) const {
-  if (is_of_numbers(predicted_.opened.network.chain.prediction()))
-    predicted_.opened.network.training.normalizer.undo_targets(values);
+const PredictionWriter::Part& PredictionWriter::part_of(const GridPart& part) {
+  const auto found = std::ranges::find(parts_, part, &Part::part);
+  if (found != parts_.end()) return *found;
+  const StoredNetwork& network = predicted_.opened.network;
+  return parts_.emplace_back(Part{part, box_of_samples(network, part), normalizer_of(network, part)});
 }
 
-void PredictionWriter::write(const Share& samples, std::span<float> values, const StatedOutputs& stated) {
+void PredictionWriter::undo_scaling(const Normalizer& normalizer, std::span<float> values) const {
+  if (is_of_numbers(predicted_.opened.network.chain.prediction())) normalizer.undo_targets(values);
+}
+
+void PredictionWriter::count_nonfinite(const ComputedSamples& samples, std::span<const float> values) {
+  if (samples.part.is_split()) {
+    nonfinite_in_boxes_.count(samples, values, part_of(samples.part).box);
+  } else {
+    nonfinite_.count(samples.first, values, predicted_.opened.network.chain.outputs());
+  }
+}
+
+void PredictionWriter::write(const ComputedSamples& samples, std::span<float> values,
+                             const StatedOutputs& stated) {
+  const Normalizer& normalizer = samples.part.is_split() ? part_of(samples.part).normalizer
+                                                         : predicted_.opened.network.training.normalizer;
   const std::span<float> deviations = stated.deviations;
-  undo_scaling(values);
+  undo_scaling(normalizer, values);
   if (is_of_numbers(predicted_.opened.network.chain.prediction()))
-    interpret_deviations(predicted_.opened.network.training.normalizer, deviations);
+    interpret_deviations(normalizer, deviations);
   file_->write({PredictionPart::mean}, samples, values);
   if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
   if (predicted_.calibration != nullptr) write_bounds(samples, values, deviations);
-  undo_scaling(stated.quantiles);
+  undo_scaling(normalizer, stated.quantiles);
   for (std::size_t level = 0; level * values.size() < stated.quantiles.size(); ++level)
     file_->write({PredictionPart::quantile, static_cast<std::int64_t>(level)}, samples,
                  stated.quantiles.subspan(level * values.size(), values.size()));
@@ -80,15 +99,15 @@ void PredictionWriter::write(const Share& samples, std::span<float> values, cons
   for (const std::span<const float> all : {deviations, stated.quantiles})
     for (std::size_t i = 0; i < all.size(); ++i)
       if (!std::isfinite(all[i])) values[i % values.size()] = all[i];
-  nonfinite_.count(samples.first, values, predicted_.opened.network.chain.outputs());
+  count_nonfinite(samples, values);
 }
 
 void PredictionWriter::write_member(std::int64_t member, const Share& samples, std::span<float> values) {
-  undo_scaling(values);
+  undo_scaling(predicted_.opened.network.training.normalizer, values);
   file_->write({PredictionPart::member, member}, samples, values);
 }
 
-void PredictionWriter::write_bounds(const Share& samples, std::span<const float> values,
+void PredictionWriter::write_bounds(const ComputedSamples& samples, std::span<const float> values,
                                     std::span<const float> deviations) {
   lower_.resize(values.size());
   upper_.resize(values.size());
@@ -96,6 +115,21 @@ void PredictionWriter::write_bounds(const Share& samples, std::span<const float>
   file_->write({PredictionPart::lower}, samples, lower_);
   file_->write({PredictionPart::upper}, samples, upper_);
 }
+
+namespace {
+
+/// Throws Error (bad_input) where the command line asks for what boxes of samples do not have.
+void require_divisible(const PredictArguments& arguments) {
+  const std::string space = text_of_space(arguments.mesh);
+  if (is_table(arguments.output))
+    fail_input(errors::bad_argument, "{}: a table has complete rows of samples, which no rank has; write {}",
+               space, std::filesystem::path(arguments.output).replace_extension(".h5").string());
+  if (!arguments.flags.empty())
+    fail_input(errors::bad_argument,
+               "{}: --flags compares whole samples with those of the training; leave one of them out", space);
+}
+
+}  // namespace
 
 void require_predictable(const OpenedNetwork& opened, const PredictArguments& arguments) {
   const StoredNetwork& network = opened.network;
@@ -109,6 +143,7 @@ void require_predictable(const OpenedNetwork& opened, const PredictArguments& ar
   require_other_than_data(network.options.data, arguments.output);
   require_replaceable(arguments.output,
                       is_table(arguments.output) ? OutputKind::other : OutputKind::predictions);
+  if (divides(arguments.mesh)) require_divisible(arguments);
   if (arguments.flags.empty()) return;
   if (!is_table(arguments.flags))
     fail_input(errors::bad_argument, "--flags {}: is a table; its name ends in .csv", arguments.flags);

@@ -28,20 +28,34 @@ class PredictionWriter {
 
   /// Takes what the network's outputs mean, in the units of training: outputs where they are numbers, else
   /// probabilities. Changes all.
-  void write(const Share& samples, std::span<float> values, const StatedOutputs& stated);
+  void write(const ComputedSamples& samples, std::span<float> values, const StatedOutputs& stated);
   /// Likewise those of a member alone.
   void write_member(std::int64_t member, const Share& samples, std::span<float> values);
 
-  [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
+  [[nodiscard]] const NonFinite& nonfinite() const {
+    return predicted_.opened.divided ? nonfinite_in_boxes_.found() : nonfinite_;
+  }
   [[nodiscard]] PredictionFile& file() { return *file_; }
 
  private:
-  void write_bounds(const Share& samples, std::span<const float> values, std::span<const float> deviations);
-  void undo_scaling(std::span<float> values) const;
+  /// What the numbers of a part of samples mean.
+  struct Part {
+    GridPart part;
+    GridBox box;
+    Normalizer normalizer;
+  };
+
+  const Part& part_of(const GridPart& part);
+  void count_nonfinite(const ComputedSamples& samples, std::span<const float> values);
+  void write_bounds(const ComputedSamples& samples, std::span<const float> values,
+                    std::span<const float> deviations);
+  void undo_scaling(const Normalizer& normalizer, std::span<float> values) const;
 
   PredictedNetwork predicted_;
   std::unique_ptr<PredictionFile> file_;
   NonFinite nonfinite_;
+  NonFiniteInBoxes nonfinite_in_boxes_;
+  std::vector<Part> parts_;  // those that have been written
   std::vector<float> lower_, upper_;
 };
 

@@ -58,6 +58,17 @@ void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
   command.add_flag("--average", checkpoint.average, "The weights' moving average (optimizer.average)");
 }
 
+void add_space(CLI::App& command, MeshOptions& mesh) {
+  command
+      .add_option(
+          "--space", mesh.space,
+          "Boxes along each axis of a sample's grid, 2,2: the ranks share each sample, as of the deck's "
+          "mesh.space, for samples too large for one rank; the ranks left over share the samples")
+      ->delimiter(',')
+      ->expected(1, 3)
+      ->check(integer_from(1, std::numeric_limits<std::int32_t>::max()));
+}
+
 void add_evaluate(CLI::App& app, EvaluateArguments& arguments, Command& command) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint or model file");
   add_weights(*evaluate, arguments.checkpoint);
@@ -93,6 +104,7 @@ void add_predict(CLI::App& app, PredictArguments& arguments, Command& command) {
       "--flags", arguments.flags,
       "Table (.csv) of the samples that are unlike those of the training: inputs outside their "
       "range, and distances, of files that have --input-statistics");
+  add_space(*predict, arguments.mesh);
   const MemberOptions members =
       add_members(*predict, arguments.members, "mylos predict --ensemble RUN RUN ... INPUT OUTPUT");
   CLI::Option* writes = predict->add_flag("--members", arguments.writes_members,

@@ -20,6 +20,8 @@ void add_data(CLI::App& app, DataArguments& arguments, Command& command);
 /// Adds the argument that names a checkpoint or model file, with --best; add_weights() also --average.
 void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint);
 void add_weights(CLI::App& command, NamedCheckpoint& checkpoint);
+/// Adds --space.
+void add_space(CLI::App& command, MeshOptions& mesh);
 void add_evaluate(CLI::App& app, EvaluateArguments& arguments, Command& command);
 void add_predict(CLI::App& app, PredictArguments& arguments, Command& command);
 void add_export(CLI::App& app, ExportArguments& arguments, Command& command);

@@ -75,18 +75,23 @@ void RowInference::run(std::span<const float> inputs, std::span<float> outputs, 
   normalizer_.undo_targets(outputs);
 }
 
-bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
-                    const AfterBatch& after) {
-  const Batch* batch = pass.next();
-  if (batch == nullptr) return false;
-  const MicroBatch staged = staging.stage(context.exec, *batch);
+void run_batch(const InferenceContext& context, const Staging& staging, const Batch& batch,
+               const AfterBatch& after) {
+  const MicroBatch staged = staging.stage(context.exec, batch);
   if constexpr (!memory_is_host) context.exec.fence("staged batch");  // the pass fills its buffer again
   const StepContext step{.exec = context.exec,
                          .engines = context.engines,
                          .training = false,
                          .sample_ranks = context.sample_ranks};
   context.model.forward(step, staged.inputs);
-  after(step, staged, *batch);
+  after(step, staged, batch);
+}
+
+bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
+                    const AfterBatch& after) {
+  const Batch* batch = pass.next();
+  if (batch == nullptr) return false;
+  run_batch(context, staging, *batch, after);
   return true;
 }
 

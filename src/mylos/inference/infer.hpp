@@ -89,6 +89,9 @@ class RowInference {
   std::vector<float> scaled_;  // inputs of a piece
 };
 
+/// Runs the network over a batch and calls `after`.
+void run_batch(const InferenceContext& context, const Staging& staging, const Batch& batch,
+               const AfterBatch& after);
 /// Runs the network over the next batch of the pass and calls `after`. Returns false after the last batch.
 bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
                     const AfterBatch& after);

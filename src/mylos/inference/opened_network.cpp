@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -94,12 +95,26 @@ void complete_by_data(const CheckpointReader& reader, OpenedNetwork& opened) {
   if (outputs != 0) model.outputs = outputs;  // else make_chain() compares the data's with the last layer's
 }
 
-EvaluationOptions options_of(const InferenceModel& model, const RankGroup& ranks) {
-  return {.type = model.chain().input_type(),
-          .max_samples = model.samples(),
-          .rank = ranks.rank(),
-          .ranks = ranks.size(),
-          .counts_outside = true};
+EvaluationOptions options_of(const OpenedNetwork& opened, const InferenceModel& model,
+                             const RankGroup& ranks) {
+  EvaluationOptions options{.type = model.chain().input_type(),
+                            .max_samples = model.samples(),
+                            .rank = ranks.rank(),
+                            .ranks = ranks.size(),
+                            .counts_outside = true};
+  if (!opened.divided) return options;
+  const Mesh& mesh = opened.divided->mesh;
+  options.rank = mesh.batch_rank();
+  options.ranks = mesh.batch_ranks();
+  options.part = mesh.part();
+  return options;
+}
+
+/// Returns the least number of all ranks.
+std::int64_t agreed_samples(RankGroup& ranks, std::int64_t samples) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&samples, all.data(), sizeof samples);
+  return *std::ranges::min_element(all);
 }
 
 }  // namespace
@@ -124,13 +139,13 @@ void require_host_memory(const std::string& what, std::size_t bytes) {
 
 std::unique_ptr<EvaluationPass> OpenedNetwork::pass_over(DataPart part, const InferenceModel& model,
                                                          const RankGroup& ranks) const {
-  return data->pass_over(part, network.training.normalizer, options_of(model, ranks));
+  return data->pass_over(part, network.training.normalizer, options_of(*this, model, ranks));
 }
 
 std::unique_ptr<EvaluationPass> OpenedNetwork::pass_over(DataPart part, const Share& only,
                                                          const InferenceModel& model,
                                                          const RankGroup& ranks) const {
-  EvaluationOptions options = options_of(model, ranks);
+  EvaluationOptions options = options_of(*this, model, ranks);
   options.whole_batches = true;
   options.only = only;
   return data->pass_over(part, network.training.normalizer, options);
@@ -169,6 +184,7 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
     set_chain(network);
     if (options.model.type != ModelType::gpt) match_samples(written, other_grid, opened);
     data.check(opened);
+    if (divides(data.mesh)) opened.divided = divide_network(network, data.mesh, reader.ranks());
   });
   return opened;
 }
@@ -176,20 +192,21 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
 std::unique_ptr<InferenceModel> load_model(const CheckpointReader& reader, const OpenedNetwork& opened,
                                            const Engines& engines, bool average, std::int64_t piece) {
   const StoredNetwork& network = opened.network;
+  const Chain& chain = opened.chain();
   const bool has_data = opened.data != nullptr;
   const bool continues_text = !has_data && network.options.model.type == ModelType::gpt;  // token by token
   const std::int64_t max_samples = has_data         ? opened.data->samples(DataPart::train)
                                    : continues_text ? 1
                                                     : std::numeric_limits<std::int64_t>::max();
-  const std::int64_t samples = piece > 0 ? piece : samples_per_piece(network.chain, engines, max_samples);
+  std::int64_t samples = piece > 0 ? piece : samples_per_piece(chain, engines, max_samples);
+  if (opened.divided) samples = agreed_samples(reader.ranks(), samples);
   run_on_all(reader.ranks(), [&] {
-    const std::size_t bytes = InferenceModel::memory(network.chain, engines, samples).total();
-    const std::size_t of_rows =
-        has_data || continues_text ? 0 : RowInference::memory_bytes(network.chain, samples);
+    const std::size_t bytes = InferenceModel::memory(chain, engines, samples).total();
+    const std::size_t of_rows = has_data || continues_text ? 0 : RowInference::memory_bytes(chain, samples);
     require_memory(network.path, bytes + of_rows,
                    continues_text ? KeyValueCache::memory_bytes(network.options.model, network.chain) : 0);
   });
-  auto model = std::make_unique<InferenceModel>(network.chain, engines, samples);
+  auto model = std::make_unique<InferenceModel>(chain, engines, samples);
   model->read(reader, average);
   return model;
 }

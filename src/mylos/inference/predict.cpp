@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -29,43 +30,48 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
   std::vector<float> own;
   pass.rewind();
   for (bool has_more = true; has_more;) {
-    Share share;
+    ComputedSamples share;
+    const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
+      share = {{batch.first_sample, batch.samples}, pass.part()};
+      copy_outputs(step, context.model, memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
+      const std::size_t numbers = own.size();
+      own.resize(numbers * (1 + levels + (has_deviations ? 1 : 0)));
+      const std::span<float> stated = std::span(own).subspan(numbers);
+      if (has_deviations) copy_deviations(step, context.model, batch.samples, stated);
+      if (levels > 0) copy_quantiles(step, context.model, batch.samples, stated);
+    };
+    const Batch* batch = nullptr;
+    const auto read = [&] { batch = pass.next(); };
+    // Ranks that share samples wait for each other inside the network: first all must have read theirs.
+    if (context.sample_ranks != nullptr) run_on_all(ranks, read);
     run_on_all(ranks, [&] {
-      run_next_batch(context, staging, pass,
-                     [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
-                       share = {batch.first_sample, batch.samples};
-                       copy_outputs(step, context.model,
-                                    memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
-                       const std::size_t numbers = own.size();
-                       own.resize(numbers * (1 + levels + (has_deviations ? 1 : 0)));
-                       const std::span<float> stated = std::span(own).subspan(numbers);
-                       if (has_deviations) copy_deviations(step, context.model, batch.samples, stated);
-                       if (levels > 0) copy_quantiles(step, context.model, batch.samples, stated);
-                     });
+      if (context.sample_ranks == nullptr) read();
+      if (batch != nullptr) run_batch(context, staging, *batch, take);
     });
     const auto arrays = static_cast<std::int64_t>(1 + levels + (has_deviations ? 1 : 0));
     const std::int64_t width = arrays * chain.outputs();
-    has_more = collect_on_first(ranks, share, own, width, [&](const Share& part, std::span<float> values) {
-      const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
-      const std::span<float> stated = values.subspan(numbers);
-      consume(part, values.first(numbers),
-              {.deviations = has_deviations ? stated : std::span<float>(),
-               .quantiles = levels > 0 ? stated : std::span<float>()});
-    });
+    has_more =
+        collect_on_first(ranks, share, own, width, [&](const ComputedSamples& part, std::span<float> values) {
+          const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
+          const std::span<float> stated = values.subspan(numbers);
+          consume(part, values.first(numbers),
+                  {.deviations = has_deviations ? stated : std::span<float>(),
+                   .quantiles = levels > 0 ? stated : std::span<float>()});
+        });
   }
 }
 
 }  // namespace
 
-bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& own, std::int64_t width,
-                      const ConsumeOutputs& consume) {
+bool collect_on_first(RankGroup& ranks, const ComputedSamples& share, std::vector<float>& own,
+                      std::int64_t width, const ConsumeOutputs& consume) {
   std::vector<float> others;
-  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
+  std::vector<ComputedSamples> shares(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&share, shares.data(), sizeof share);
   if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; }))
     return false;
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    const Share& part = shares[static_cast<std::size_t>(rank)];
+    const ComputedSamples& part = shares[static_cast<std::size_t>(rank)];
     if (part.count == 0) continue;
     std::vector<float>& values = rank == ranks.rank() ? own : others;
     values.resize(static_cast<std::size_t>(part.count * width));
@@ -80,7 +86,7 @@ bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& 
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume) {
   predict_all(context, ranks, pass, false,
-              [&](const Share& samples, std::span<float> outputs, const StatedOutputs& /*stated*/) {
+              [&](const ComputedSamples& samples, std::span<float> outputs, const StatedOutputs& /*stated*/) {
                 consume(samples, outputs);
               });
 }
@@ -119,6 +125,22 @@ void NonFinite::count(std::int64_t first, std::span<const float> values, std::in
     }
     if (row != last_row) ++rows;
     last_row = row;
+  }
+}
+
+void NonFiniteInBoxes::count(const Share& samples, std::span<const float> values, const GridBox& box) {
+  const std::int64_t width = std::ssize(values) / samples.count;
+  const std::int64_t channels = width / box.points();
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    if (std::isfinite(values[static_cast<std::size_t>(i)])) continue;
+    const std::int64_t row = samples.first + i / width;
+    const std::int64_t column = box.point_of_grid(i % width / channels) * channels + i % channels;
+    const bool is_before = std::pair(row, column) < std::pair(found_.first_row, found_.first_column);
+    if (found_.outputs++ == 0 || is_before) {
+      found_.first_row = row;
+      found_.first_column = column;
+    }
+    if (rows_.insert(row).second) ++found_.rows;
   }
 }
 

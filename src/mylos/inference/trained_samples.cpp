@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "mylos/base/errors/files.hpp"
@@ -70,16 +71,27 @@ std::string names_of_inputs(const OpenedNetwork& opened) {
 
 std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened, const EvaluationPass& pass,
                              DataPart part) {
-  return describe_outside(ranks, opened, pass.outside_range(), part);
+  OutsideRange own = pass.outside_range();
+  if (!opened.divided) return describe_outside(ranks, opened, own, part);
+  const GridBox box = opened.divided->box(opened.network);
+  const std::int64_t channels = opened.chain().inputs() / box.points();
+  own.first_column = box.point_of_grid(own.first_column / channels) * channels + own.first_column % channels;
+  // A sample counts once, whatever boxes have such inputs.
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(opened.data->samples(part)));
+  for (const std::int64_t sample : pass.outside_samples()) counts[static_cast<std::size_t>(sample)] = 1;
+  ranks.add_up(counts);
+  const std::int64_t samples = std::ssize(counts) - std::ranges::count(counts, 0);
+  return describe_outside(ranks, opened, own, part, samples);
 }
 
 std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened, const OutsideRange& own,
-                             DataPart part) {
+                             DataPart part, std::optional<std::int64_t> samples) {
   std::vector<OutsideRange> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   OutsideRange found;
   for (const OutsideRange& each : all) found.add(each);
   if (found.samples == 0) return "";
+  if (samples) found.samples = *samples;
   const InputRange& range = opened.network.training.normalizer.input_range;
   const auto channel = static_cast<std::size_t>(found.first_column) % range.minimum.size();
   const std::vector<std::string>& names = opened.network.samples.input_names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,10 @@ void match_samples(const DataOptions& written, const std::vector<std::int64_t>& 
 /// samples; "" where all lie within, or the range is not known.
 [[nodiscard]] std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened,
                                            const EvaluationPass& pass, DataPart part);
-/// The same of what this rank's passes have counted.
+/// The same of what this rank's passes have counted. `samples`: of all ranks, if that is not the sum of
+/// theirs.
 [[nodiscard]] std::string describe_outside(RankGroup& ranks, const OpenedNetwork& opened,
-                                           const OutsideRange& own, DataPart part);
+                                           const OutsideRange& own, DataPart part,
+                                           std::optional<std::int64_t> samples = {});
 
 }  // namespace mylos

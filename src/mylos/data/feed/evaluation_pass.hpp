@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/grid_part.hpp"
@@ -49,7 +50,9 @@ struct OutsideRange {
 
   /// Adds the counts of another part of the samples.
   void add(const OutsideRange& other) {
-    if (other.samples > 0 && (samples == 0 || other.first_sample < first_sample)) {
+    const bool is_before = other.first_sample < first_sample ||
+                           (other.first_sample == first_sample && other.first_column < first_column);
+    if (other.samples > 0 && (samples == 0 || is_before)) {
       first_sample = other.first_sample;
       first_column = other.first_column;
       first_value = other.first_value;
@@ -64,8 +67,9 @@ class EvaluationPass {
   virtual ~EvaluationPass() = default;
   /// Returns the part of the samples that this rank reads; it may be empty.
   [[nodiscard]] virtual Share share() const = 0;
-  /// Returns the boxes of a sample, of which the pass reads one.
-  [[nodiscard]] virtual std::int64_t boxes() const { return 1; }
+  /// Returns the part of each sample that the pass reads, and the number of such parts.
+  [[nodiscard]] virtual GridPart part() const { return {}; }
+  [[nodiscard]] std::int64_t boxes() const { return part().count(); }
   /// Returns the next batch, valid until the next call; nullptr after the last. Throws Error if the data are
   /// wrong.
   [[nodiscard]] virtual const Batch* next() = 0;
@@ -73,6 +77,8 @@ class EvaluationPass {
   virtual void rewind() = 0;
   /// Returns the counts since the last rewind, if the options ask for them; columns in the network's order.
   [[nodiscard]] virtual OutsideRange outside_range() const { return {}; }
+  /// Returns the samples with such inputs where the pass reads boxes: other ranks count them too.
+  [[nodiscard]] virtual std::span<const std::int64_t> outside_samples() const { return {}; }
 };
 
 }  // namespace mylos

@@ -42,14 +42,16 @@ struct EvaluationReader::State {
   std::int64_t position = 0;  // samples of the share that have been read
   Batch batch;
   bool counts_outside;
-  std::int64_t boxes;
+  GridPart part;
   OutsideRange outside_range;
+  std::vector<std::int64_t> outside_samples;  // of boxes
 
-  State(const SampleStore& samples, Split part, const Normalizer& normalise, const EvaluationOptions& options)
+  State(const SampleStore& samples, Split chosen, const Normalizer& normalise,
+        const EvaluationOptions& options)
       : store(samples),
-        split(part),
+        split(chosen),
         normalizer(normalise),
-        share(options.share(part.count)),
+        share(options.share(chosen.count)),
         capacity(std::min(share.count, options.max_samples)),
         buffer(samples.shape(), options.type, capacity, options.keeps_missing),
         mask(samples.mask().inputs),
@@ -57,7 +59,7 @@ struct EvaluationReader::State {
         truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
                        samples.shape().input_type == DType::fp32),
-        boxes(options.part.count()) {}
+        part(options.part) {}
 };
 
 EvaluationReader::EvaluationReader(const SampleStore& store, Split split, const Normalizer& normalizer,
@@ -70,8 +72,8 @@ Share EvaluationReader::share() const {
   return state_->share;
 }
 
-std::int64_t EvaluationReader::boxes() const {
-  return state_->boxes;
+GridPart EvaluationReader::part() const {
+  return state_->part;
 }
 
 const Batch* EvaluationReader::next() {
@@ -90,7 +92,9 @@ const Batch* EvaluationReader::next() {
     if (!state.counts_outside) continue;
     const std::span inputs(reinterpret_cast<const float*>(sample.input),
                            static_cast<std::size_t>(shape.features));
-    state.outside_range.add(outside(state.normalizer.input_range, state.mask, inputs, first + i));
+    const OutsideRange found = outside(state.normalizer.input_range, state.mask, inputs, first + i);
+    state.outside_range.add(found);
+    if (found.samples > 0 && state.part.is_split()) state.outside_samples.push_back(first_sample + i);
   }
   state.position += count;
   state.batch = state.buffer.batch(count, first_sample, 0);
@@ -100,10 +104,15 @@ const Batch* EvaluationReader::next() {
 void EvaluationReader::rewind() {
   state_->position = 0;
   state_->outside_range = {};
+  state_->outside_samples.clear();
 }
 
 OutsideRange EvaluationReader::outside_range() const {
   return state_->outside_range;
+}
+
+std::span<const std::int64_t> EvaluationReader::outside_samples() const {
+  return state_->outside_samples;
 }
 
 std::int64_t EvaluationReader::memory_bytes(const DatasetShape& shape, Split split,

@@ -17,11 +17,12 @@ class EvaluationReader final : public EvaluationPass {
   ~EvaluationReader() override;
 
   [[nodiscard]] Share share() const override;
-  [[nodiscard]] std::int64_t boxes() const override;
+  [[nodiscard]] GridPart part() const override;
   /// Throws under the conditions of Loader::next.
   [[nodiscard]] const Batch* next() override;
   void rewind() override;
   [[nodiscard]] OutsideRange outside_range() const override;
+  [[nodiscard]] std::span<const std::int64_t> outside_samples() const override;
 
   /// Returns the host memory of such a reader in bytes.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"

@@ -8,6 +8,8 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/data.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
+#include "mylos/inference/rollout/field_times.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"
 #include "mylos/io/hdf5/hdf5_boxes.hpp"
@@ -42,47 +44,6 @@ DType type_of_coordinates(hdf5::NumberType type, std::span<const double> values)
   return is_integer && whole ? DType::int64 : DType::fp64;
 }
 
-/// Returns the coordinate at an index that may lie beyond the last one.
-double coordinate_at(const std::vector<double>& values, std::int64_t index, double distance) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  if (index < count) return values[static_cast<std::size_t>(index)];
-  return values.back() + static_cast<double>(index - count + 1) * distance;
-}
-
-/// Returns how far apart the levels of a file are in the units of its axis of time, which is not of CF times:
-/// as usual there, or in the training; 0 if it is not known.
-double distance_of_levels(const AxisCoordinates& axis, const LevelStep& usual, const LevelStep& trained) {
-  if (usual.is_known()) return usual.length;
-  if (axis.values.size() > 1) return axis.values.back() - axis.values[axis.values.size() - 2];
-  const std::string unit = units_of(axis);
-  if (unit == trained.unit) return trained.length;
-  const double own_ms = milliseconds_of_unit(unit);
-  return own_ms == 0 ? 0 : trained.length * milliseconds_of_unit(trained.unit) / own_ms;
-}
-
-/// Returns the times of levels, in the units of the axis; nothing if one beyond the last level is not known.
-std::optional<std::vector<double>> times_of(const AxisCoordinates& axis, const ArrayStore& of,
-                                            const FieldFileShape& shape) {
-  const LevelTimes times = level_times(axis, false, of.path());
-  const std::string units = units_of(axis);
-  const double unit_ms = milliseconds_of_unit(units.substr(0, units.find(" since ")));
-  const double step_ms = shape.level_step.length * milliseconds_of_unit(shape.level_step.unit);
-  const double distance = times.are_known() ? 0 : distance_of_levels(axis, of.level_step(), shape.level_step);
-  const auto count = std::ssize(axis.values);
-  std::vector<double> found;
-  for (const std::int64_t level : shape.levels) {
-    if (level < count || distance != 0) {
-      found.push_back(coordinate_at(axis.values, level, distance));
-    } else if (times.increase() && (count > 1 || step_ms > 0)) {
-      const Instant later = times.at(level, step_ms) - times.instants.back();
-      found.push_back(axis.values.back() + static_cast<double>(later) / unit_ms);
-    } else {
-      return std::nullopt;
-    }
-  }
-  return found;
-}
-
 }  // namespace
 
 struct FieldFile::State {
@@ -109,7 +70,8 @@ struct FieldFile::State {
   }
 
   void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part,
-             std::int64_t forecast) {
+             std::int64_t forecast, const GridPart& box) {
+    move_to(box);
     const std::size_t arrays = shape_.arrays.size();
     for (Target& target : std::span(targets_).subspan(part * arrays, arrays)) {
       if (target.has_forecasts) target.box.front().begin = forecast;
@@ -128,9 +90,12 @@ struct FieldFile::State {
   struct Target {
     std::int64_t first_channel = 0;  // of the network's outputs
     std::optional<hdf5::Dataset> dataset;
-    std::vector<hdf5::AxisRange> box;        // of one field
+    std::vector<hdf5::AxisRange> box;        // of one field, or of a box of it
     std::vector<std::int64_t> strides;       // of its axes in a field [points, outputs]; 0 for others
-    std::optional<std::size_t> member_axis;  // of the dataset
+    std::vector<std::int64_t> whole = {};    // the same in a whole field
+    std::vector<std::int64_t> extents = {};  // of the axes of a whole field
+    std::vector<std::optional<std::size_t>> grid_axes = {};  // which axes of the grid they are
+    std::optional<std::size_t> member_axis;                  // of the dataset
     std::optional<std::size_t> time_axis;
     std::vector<float> values;  // of a field, in the order of the dataset
     std::int64_t channels = 1;
@@ -142,23 +107,52 @@ struct FieldFile::State {
   [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }
   [[nodiscard]] std::int64_t levels() const { return static_cast<std::int64_t>(shape_.levels.size()); }
 
+  struct Axis {
+    std::string name;
+    std::int64_t extent;
+    std::int64_t stride;  // in a field
+  };
+
   /// The grid's axes in the order of the network, and their strides in a field.
   void set_grid(const ArrayCoordinates& first) {
     for (const AxisCoordinates& axis : first.axes)
-      if (is_grid_axis(axis.axis)) grid_.push_back({axis.axis, axis.extent});
+      if (is_grid_axis(axis.axis)) grid_.push_back({axis.axis, axis.extent, 0});
     std::int64_t stride = outputs_;
     for (auto axis = grid_.rbegin(); axis != grid_.rend(); ++axis) {
-      const std::int64_t extent = axis->second;
-      axis->second = stride;
-      stride *= extent;
+      axis->stride = stride;
+      stride *= axis->extent;
     }
   }
 
-  [[nodiscard]] std::int64_t stride_of(const std::string& axis) const {
-    if (axis == channel_axis) return 1;
-    const auto found =
-        std::find_if(grid_.begin(), grid_.end(), [&](const auto& one) { return one.first == axis; });
-    return found == grid_.end() ? 0 : found->second;
+  /// Returns which axis of the grid it is.
+  [[nodiscard]] std::optional<std::size_t> grid_axis(const std::string& name) const {
+    const auto found = std::ranges::find(grid_, name, &Axis::name);
+    if (found == grid_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - grid_.begin());
+  }
+
+  /// Lets all targets write this part of fields.
+  void move_to(const GridPart& part) {
+    if (part == part_) return;
+    part_ = part;
+    std::vector<std::int64_t> strides(grid_.size());  // in a field of the box
+    std::int64_t stride = outputs_;
+    for (std::size_t axis = grid_.size(); axis-- > 0;) {
+      strides[axis] = stride;
+      stride *= box_of_axis(part, axis, grid_.size(), grid_[axis].extent).count;
+    }
+    for (Target& target : targets_) {
+      std::int64_t numbers = 1;
+      for (std::size_t axis = 0; axis < target.box.size(); ++axis) {
+        if (const auto of_grid = target.grid_axes[axis]) {
+          const AxisBox along = box_of_axis(part, *of_grid, grid_.size(), target.extents[axis]);
+          target.box[axis] = {along.first, along.count};
+          target.strides[axis] = strides[*of_grid];
+        }
+        numbers *= target.box[axis].count;
+      }
+      target.values.resize(static_cast<std::size_t>(numbers));
+    }
   }
 
   /// Creates an array, or a part of it, and its coordinates. Returns the first channel of the next one.
@@ -174,10 +168,13 @@ struct FieldFile::State {
     target.has_missing = like_.options().may_be_missing(array.path);
     std::vector<std::int64_t> dims;
     std::vector<std::string> scales;
-    const auto add_axis = [&](std::int64_t extent, std::int64_t of_field, std::int64_t stride) {
+    const auto add_axis = [&](std::int64_t extent, std::int64_t of_field, std::int64_t stride,
+                              std::optional<std::size_t> of_grid = {}) {
       dims.push_back(extent);
       target.box.push_back({0, of_field});
       target.strides.push_back(stride);
+      target.extents.push_back(of_field);
+      target.grid_axes.push_back(of_grid);
     };
     const bool has_samples = std::any_of(array.axes.begin(), array.axes.end(),
                                          [](const auto& axis) { return axis.axis == sample_axis; });
@@ -200,7 +197,9 @@ struct FieldFile::State {
         target.time_axis = dims.size();
         add_axis(levels(), 1, 0);
       } else {
-        add_axis(axis.extent, axis.extent, stride_of(axis.axis));
+        const auto of_grid = grid_axis(axis.axis);
+        const std::int64_t stride = of_grid ? grid_[*of_grid].stride : axis.axis == channel_axis ? 1 : 0;
+        add_axis(axis.extent, axis.extent, stride, of_grid);
         if (axis.axis == channel_axis) channels = axis.extent;
       }
       scales.push_back(add_scale(axis));
@@ -209,6 +208,7 @@ struct FieldFile::State {
     for (const hdf5::AxisRange& range : target.box) numbers *= range.count;
     target.values.resize(static_cast<std::size_t>(numbers));
     target.channels = channels;
+    target.whole = target.strides;
     const DType type = type_of_output(array.facts.type);
     target.dataset = file_->create_dataset(path, type, dims);
     hdf5::copy_attributes(source_, array.path, *file_, path, packing);
@@ -242,7 +242,7 @@ struct FieldFile::State {
     if (file_->exists(axis.scale)) return axis.scale;
     std::vector<double> values = axis.values;
     if (axis.axis == mylos::time_axis) {
-      auto times = times_of(axis, like_, shape_);
+      auto times = times_of(axis, like_, shape_.levels, shape_.level_step);
       if (!times) return "";
       values = std::move(*times);
     } else if (axis.axis == sample_axis) {
@@ -263,18 +263,23 @@ struct FieldFile::State {
   void gather(Target& target, std::span<const float> field) const {
     std::vector<std::int64_t> index(target.box.size());
     std::int64_t from = target.first_channel;
+    std::int64_t from_whole = from;  // the same number of a whole field
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      from_whole += target.whole[axis] * target.box[axis].begin;
     const auto has_value = [&](std::int64_t number) {
       if (target.mask.empty()) return true;
       const std::int64_t channel = number % outputs_ - target.first_channel;
       return target.mask[static_cast<std::size_t>(number / outputs_ * target.channels + channel)] != 0;
     };
     for (float& value : target.values) {
-      value = has_value(from) ? field[static_cast<std::size_t>(from)] : no_value;
+      value = has_value(from_whole) ? field[static_cast<std::size_t>(from)] : no_value;
       if (target.has_missing && std::isnan(value)) value = no_value;
       for (std::size_t axis = target.box.size(); axis-- > 0;) {
         from += target.strides[axis];
+        from_whole += target.whole[axis];
         if (++index[axis] < target.box[axis].count) break;
         from -= target.strides[axis] * target.box[axis].count;
+        from_whole -= target.whole[axis] * target.box[axis].count;
         index[axis] = 0;
       }
     }
@@ -285,8 +290,9 @@ struct FieldFile::State {
   const ArrayStore& like_;
   hdf5::File source_;
   std::optional<hdf5::File> file_;
-  std::int64_t outputs_ = 0;                                     // of a point
-  std::vector<std::pair<std::string, std::int64_t>> grid_ = {};  // axes and their strides in a field
+  std::int64_t outputs_ = 0;  // of a point
+  std::vector<Axis> grid_ = {};
+  GridPart part_;  // of fields, that is written
   std::vector<Target> targets_;
   bool has_forecasts_ = false;  // their numbers are in the file
 };
@@ -298,7 +304,12 @@ FieldFile::~FieldFile() = default;
 
 void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part,
                       std::int64_t forecast) {
-  state_->write(member, level, field, part, forecast);
+  state_->write(member, level, field, part, forecast, GridPart{});
+}
+
+void FieldFile::write_box(const GridPart& box, std::int64_t member, std::int64_t level,
+                          std::span<const float> field, std::size_t part, std::int64_t forecast) {
+  state_->write(member, level, field, part, forecast, box);
 }
 
 void FieldFile::close() {

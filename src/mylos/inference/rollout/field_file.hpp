@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/grid_part.hpp"
 #include "mylos/data/arrays/array_store.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -57,6 +58,9 @@ class FieldFile {
   /// predictions, then come the parts of the shape.
   void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part = 0,
              std::int64_t forecast = 0);
+  /// The same of one of the boxes of a field, which are to be written all.
+  void write_box(const GridPart& box, std::int64_t member, std::int64_t level, std::span<const float> field,
+                 std::size_t part = 0, std::int64_t forecast = 0);
   /// After the last field.
   void close();
   /// Waits for the disk and gives the file its name, without HDF5 or MPI.

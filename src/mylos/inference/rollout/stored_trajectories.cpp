@@ -71,12 +71,16 @@ StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOpt
   }
 }
 
+StoredLevels::StoredLevels(const StoredLevels& whole, const GridPart& part)
+    : store_(whole.store_), box_(whole.store_->part(part)), all_(whole.all_) {}
+
 std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
   return all_[static_cast<std::size_t>(trajectory)].count;
 }
 
 void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
-  store_->read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
+  const SampleStore& store = box_ ? *box_ : *store_;
+  store.read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
 }
 
 const LevelTimes& StoredLevels::times(std::int64_t trajectory) const {

@@ -37,6 +37,11 @@ class StoredLevels {
   /// of points, are those of the options.
   StoredLevels(const std::vector<std::string>& names, const ArrayOptions& options, LevelsOf of);
 
+  /// The same levels, of which the box alone is read. `whole` must outlive it. Throws Error (bad_value) that
+  /// names mesh.space unless equal boxes divide the grid.
+  StoredLevels(const StoredLevels& whole, const GridPart& part);
+
+  /// Returns the store of the whole levels.
   [[nodiscard]] const ArrayStore& store() const { return *store_; }
   [[nodiscard]] std::int64_t trajectories() const { return static_cast<std::int64_t>(all_.size()); }
   [[nodiscard]] std::int64_t levels(std::int64_t trajectory) const;
@@ -55,7 +60,8 @@ class StoredLevels {
 
  private:
   std::shared_ptr<ArrayStore> store_;
-  std::vector<Split> all_;  // the samples of each trajectory, one a level
+  std::shared_ptr<SampleStore> box_;  // null: levels are read whole
+  std::vector<Split> all_;            // the samples of each trajectory, one a level
 };
 
 /// Returns the slices of complete trajectories: without that of the axis "sample", and without the beginning
