@@ -104,6 +104,7 @@ struct EvaluateArguments {
   std::string split = "test";        // "test", "train", "validation"
   std::vector<std::string> metrics;  // besides the loss: names of measures
   bool variables = false;            // errors of each variable
+  MeshOptions mesh = {};             // how ranks share each sample
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
 /// Of the mean over several networks, or dropout masks.
@@ -143,6 +144,7 @@ struct RolloutArguments {
   std::int64_t steps = 1;
   std::string samples = "all";  // of the axis "sample" of `start`: "3", "0:8", "0,2,5"
   std::string starts = "0";     // first levels, likewise
+  MeshOptions mesh = {};        // how ranks share each state
 };
 ExitCode rollout_command(const RolloutArguments& arguments);
 

@@ -3,6 +3,7 @@ division and the mix with groups of ranks that share the samples; what cannot be
 
 usage: test_divided_samples.py MYLOS
 """
+import re
 import shutil
 
 import h5py
@@ -170,22 +171,76 @@ def check_refusals(command):
     command.must_refuse(["predict", "refused", "plane.h5", "out.h5", "--space", "0,2"], "bad-argument", "--space")
 
 
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
+
+
+def evaluate_both(command, name, splits, *words, tolerance=1e-5):
+    """Evaluations of divided samples say what those of whole ones say."""
+    whole = command.must("eval", name, *words).stdout
+    for space, ranks in splits:
+        said = command.must("eval", name, *words, "--space", space, ranks=ranks).stdout
+        assert NUMBER.sub("#", said) == NUMBER.sub("#", whole), (whole, said)
+        numbers = [[float(number) for number in NUMBER.findall(text)] for text in (said, whole)]
+        numpy.testing.assert_allclose(*numbers, rtol=tolerance, err_msg=f"{name} {space}\n{whole}\n{said}")
+    return whole
+
+
+def check_evaluations(command):
+    write_plane(command.folder / "plane.h5")
+    areas = dict(data__arrays=dict(mask="/sea"), data__weights=dict(file="plane.h5", array="/area"))
+    train(command, "evaluated")
+    said = evaluate_both(command, "evaluated", SPLITS, "--variables")
+    assert f"{LEVELS - 1} samples" in said and "RMSE" in said.upper(), said
+    evaluate_both(command, "evaluated", (("2,2", 4), ("2,1", 4)), "--split", "train")
+    train(command, "areas", **areas)
+    evaluate_both(command, "areas", (("2,1", 4), ("2,2", 4)), "--variables")
+    train(command, "stated", model=dict(loss="gaussian"))
+    said = evaluate_both(command, "stated", (("2,1", 4), ("2,2", 4)), "--metrics", "crps", "--variables")
+    assert "CRPS" in said.upper()
+    train(command, "levels", model=dict(loss="quantile", quantiles=[0.1, 0.5, 0.9]))
+    evaluate_both(command, "levels", (("2,1", 4), ("1,2", 2)))
+    source = numpy.random.default_rng(4)
+    write_data(command.folder / "more.h5", shape="8 8 2", **{name: source.normal(size=(1101, 128)).astype("f4") for name in ("inputs", "targets")})
+    train(command, "more", data=dict(train="more.h5", test="more.h5"), data__arrays=None)
+    evaluate_both(command, "more", (("2,1", 2), ("2,1", 4)), "--variables")
+
+    def refuse(error, *parts, more=(), ranks=2, space="2,1"):
+        command.must_refuse(["eval", "evaluated", "--space", space, *more], error, "--space", *parts, ranks=ranks)
+
+    refuse("wrong-rank-count", ranks=3)
+    refuse("not-measured", "r2", more=["--metrics", "r2"])
+    refuse("not-measured", "relative_l2", more=["--metrics", "relative_l2"])
+    refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
+
+
+def start_on_own_disks(command, *words):
+    run = command.start_on_own_disks(["disk-0", "disk-1"], words[0], str(command.folder / "lost"), *words[1:], "--space", "2,1")
+    _, stderr = run.communicate(timeout=200)
+    return run.returncode, [line for line in stderr.splitlines() if line.startswith("mylos: ")]
+
+
 def check_lost_file(command):
-    """A rank that cannot read its box: all end, and say it once."""
+    """A rank reads its box alone. If it cannot, all end, and say it once."""
     write_plane(command.folder / "plane.h5")
     train(command, "lost")
     for rank in range(2):
         folder = command.folder / f"disk-{rank}"
         folder.mkdir()
         shutil.copy(command.folder / "plane.h5", folder / "plane.h5")
+    for rank, row in enumerate((12, 3)):
+        with h5py.File(command.folder / f"disk-{rank}/plane.h5", "r+") as file:
+            file["u"][7, row, 3] = numpy.nan  # in the box of the other one
+    command.must("predict", "lost", "plane.h5", "whole.h5")
+    code, said = start_on_own_disks(command, "predict", "plane.h5", str(command.folder / "out.h5"))
+    assert code == 0, said
+    require_same(command.folder / "whole.h5", command.folder / "out.h5", "boxes alone")
     with h5py.File(command.folder / "disk-1/plane.h5", "r+") as file:
-        file["u"][7, 3, 3] = numpy.nan
-    run = command.start_on_own_disks(["disk-0", "disk-1"], "predict", str(command.folder / "lost"), "plane.h5",
-                                     str(command.folder / "out.h5"), "--space", "2,1")
-    _, stderr = run.communicate(timeout=100)
-    said = [line for line in stderr.splitlines() if line.startswith("mylos: ")]
-    assert run.returncode == 2 and len(said) == 1 and "plane.h5" in said[0], (run.returncode, stderr)
+        file["u"][7, 12, 3] = numpy.nan
+    (command.folder / "out.h5").unlink()
+    for words in (["predict", "plane.h5", str(command.folder / "out.h5")], ["eval", "--data", "plane.h5"]):
+        code, said = start_on_own_disks(command, *words)
+        assert code == 2 and len(said) == 1 and "rank 1: " in said[0] and "plane.h5" in said[0], (words, code, said)
     assert not (command.folder / "out.h5").exists()
 
 
-run_cases(check_predictions, check_fields, check_prepared, check_refusals, check_lost_file)
+run_cases(check_predictions, check_fields, check_prepared, check_refusals, check_evaluations, check_lost_file)

@@ -39,7 +39,7 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   run_on_all(communicator.ranks(), [&] {
     if (calibration) require_calibration_fits(*calibration, target_shape(network.chain), model.name);
   });
-  StatedUncertainty uncertainty(shape, network, calibration);
+  StatedUncertainty uncertainty(shape, network, calibration, network.training.normalizer.targets);
   if (arguments.variables) uncertainty.measure_errors();
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);

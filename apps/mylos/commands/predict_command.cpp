@@ -1,6 +1,7 @@
 // mylos predict CKPT IN OUT: writes outputs [samples, outputs]: targets in their own units, or the
 // probabilities of cross-entropies. Outputs that are inf or NaN are an error, and nothing is written, unless
 // the user allows them. Of arrays as they lie in a file the outputs are written in its layout.
+#include <memory>
 #include <optional>
 
 #include "commands.hpp"
@@ -47,7 +48,8 @@ ExitCode predict_command(const PredictArguments& arguments) {
   run_on_all(ranks, [&] {
     if (ranks.rank() == 0) writer.emplace(predicted, arguments.output);
   });
-  const auto pass = open->pass_over(DataPart::train);
+  std::unique_ptr<EvaluationPass> pass;
+  run_on_all(ranks, [&] { pass = open->pass_over(DataPart::train); });
   predict_distributions(
       open->context(), ranks, *pass,
       [&](const ComputedSamples& samples, std::span<float> values, const StatedOutputs& stated) {

@@ -12,8 +12,9 @@
 namespace mylos::app {
 
 StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwork& network,
-                                     const std::optional<ConformalCalibration>& calibration)
-    : shape_(shape), network_(network) {
+                                     const std::optional<ConformalCalibration>& calibration,
+                                     const ColumnScaling& targets)
+    : shape_(shape), targets_(targets) {
   const std::span<const double> levels = network.chain.quantiles();
   if (shape.has_deviations || calibration || !levels.empty())
     measures_.emplace(shape.has_deviations, calibration, levels);
@@ -22,17 +23,18 @@ StatedUncertainty::StatedUncertainty(const TargetShape& shape, const StoredNetwo
 void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
                             std::span<const float> targets, std::span<const float> quantiles) {
   if (!any()) return;
-  const EvaluatedRows rows = make_evaluated_rows(shape_, network_.training.normalizer.targets, means,
-                                                 deviations, targets, quantiles);
+  const EvaluatedRows rows = make_evaluated_rows(shape_, targets_, means, deviations, targets, quantiles);
   if (measures_) measures_->add(rows);
   if (errors_) errors_->add(rows);
 }
 
-UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {
+UncertaintyResult StatedUncertainty::result(RankGroup& ranks, std::int64_t boxes) {
   if (errors_) errors_->add_up(ranks);
   if (!measures_) return {};
   measures_->add_up(ranks);
-  return measures_->result();
+  UncertaintyResult result = measures_->result();
+  result.samples /= boxes;
+  return result;
 }
 
 std::vector<TargetError> StatedUncertainty::errors() const {

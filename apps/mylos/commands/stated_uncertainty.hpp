@@ -18,9 +18,10 @@ namespace mylos::app {
 class StatedUncertainty {
  public:
   /// Of predictions of a regression `shape`, whose data are those of `network`, which must outlive the
-  /// object. `calibration`: of the network, or of the mean of several, if there is one.
+  /// object. `calibration`: of the network, or of the mean of several, if there is one. `targets`: how
+  /// training scaled those of the shape.
   StatedUncertainty(const TargetShape& shape, const StoredNetwork& network,
-                    const std::optional<ConformalCalibration>& calibration);
+                    const std::optional<ConformalCalibration>& calibration, const ColumnScaling& targets);
 
   /// Measures the errors of each variable too.
   void measure_errors() { errors_.emplace(shape_.channels); }
@@ -31,14 +32,14 @@ class StatedUncertainty {
   /// where there are none.
   void add(std::span<const float> means, std::span<const float> deviations, std::span<const float> targets,
            std::span<const float> quantiles = {});
-  /// All ranks. Returns the result over all of their samples.
-  [[nodiscard]] UncertaintyResult result(RankGroup& ranks);
+  /// All ranks. Returns the result over all of their samples, of each of which `boxes` ranks have a part.
+  [[nodiscard]] UncertaintyResult result(RankGroup& ranks, std::int64_t boxes = 1);
   /// Returns the errors of each variable after result(); empty if they are not measured.
   [[nodiscard]] std::vector<TargetError> errors() const;
 
  private:
   TargetShape shape_;
-  const StoredNetwork& network_;
+  ColumnScaling targets_;
   std::optional<UncertaintyMeasures> measures_;
   std::optional<TargetErrors> errors_;
 };

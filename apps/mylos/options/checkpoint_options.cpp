@@ -86,6 +86,7 @@ void add_evaluate(CLI::App& app, EvaluateArguments& arguments, Command& command)
       ->check(CLI::IsMember(names_of_measures()));
   evaluate->add_flag("--variables", arguments.variables,
                      "RMSE, MAE and bias of each target, or of each channel of fields, in its units");
+  add_space(*evaluate, arguments.mesh);
   add_members(*evaluate, arguments.members, "mylos eval --ensemble RUN RUN ...");
   evaluate->callback([&] { command = [&] { return evaluate_command(arguments); }; });
 }

@@ -11,23 +11,6 @@
 namespace mylos {
 namespace {
 
-/// Returns what the measure needs that a box is not; "" if the box of a sample has it.
-const char* why_not_of_boxes(Measure measure) {
-  switch (measure) {
-    case Measure::crps:
-      return "";
-    case Measure::relative_l2:
-    case Measure::relative_h1:
-      return "its norms are of whole samples";
-    case Measure::r2:
-      return "it is of each number of a sample, of which every rank has others";
-    case Measure::top5:
-    case Measure::confusion:
-      return "classes are of whole samples";
-  }
-  return "it is of whole samples";
-}
-
 void require_same_points(const Options& options, const Chain& chain) {
   std::vector<std::int64_t> extents = options.model.shape;
   if (extents.empty() || chain.grids.empty()) return;
@@ -46,6 +29,22 @@ void require_same_points(const Options& options, const Chain& chain) {
 }
 
 }  // namespace
+
+const char* why_not_of_boxes(Measure measure) {
+  switch (measure) {
+    case Measure::crps:
+      return "";
+    case Measure::relative_l2:
+    case Measure::relative_h1:
+      return "its norms are of whole samples";
+    case Measure::r2:
+      return "it is of each number of a sample, of which every rank has others";
+    case Measure::top5:
+    case Measure::confusion:
+      return "classes are of whole samples";
+  }
+  return "it is of whole samples";
+}
 
 bool divides_samples(const Options& options) {
   return std::ranges::any_of(options.mesh.space, [](std::int64_t boxes) { return boxes > 1; });

@@ -14,6 +14,9 @@ namespace mylos {
 /// Returns whether a deck divides samples.
 [[nodiscard]] bool divides_samples(const Options& options);
 
+/// Returns what a measure needs that the boxes of samples do not have; "" if it is measured of them.
+[[nodiscard]] const char* why_not_of_boxes(Measure measure);
+
 /// Throws Error (bad_input) if a deck that divides samples asks for a measure that boxes do not have, naming
 /// the key, or if the outputs of `chain`, that of a rank, do not lie on the points of its inputs. `places`:
 /// locations of the deck's keys.
