@@ -213,6 +213,49 @@ def check_evaluations(command):
     refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
 
 
+def rollout_both(command, name, splits, *words):
+    """Rollouts of states that ranks share are those of whole states, and so are their errors, scores, spectra and pictures, of which the
+    spectra are summed by groups of ranks."""
+    for space, ranks in splits:
+        groups = ranks // numpy.prod([int(boxes) for boxes in space.split(",")])
+        command.must("rollout", name, *words, "--out", "whole.h5", ranks=groups)
+        said = command.must("rollout", name, *words, "--out", "split.h5", "--space", space, ranks=ranks).stdout
+        assert said.startswith("split.h5: "), said
+        require_same(command.folder / "whole.h5", command.folder / "split.h5", f"{name} {space}")
+        for ending in (".errors.csv", ".spectrum.csv", ".rollout.json"):
+            whole, split = (command.text(f"{stem}{ending}") for stem in ("whole", "split"))
+            assert whole == split, (name, space, ranks, ending)
+        if (command.folder / "whole.errors.nc").exists():
+            require_same(command.folder / "whole.errors.nc", command.folder / "split.errors.nc", f"{name} {space} scores")
+
+
+def check_rollouts(command):
+    write_plane(command.folder / "plane.h5")
+    with h5py.File(command.folder / "plane.h5", "r+") as file:
+        file["sun"] = numpy.random.default_rng(5).normal(size=file["u"].shape).astype("f4")
+    truth = ["--truth", "plane.h5"]
+    train(command, "rolled")
+    rollout_both(command, "rolled", SPLITS, "plane.h5", "--steps", "4", *truth, "--climatology", "training", "--start", "0:5")
+    rollout_both(command, "rolled", (("2,1", 2), ("2,1", 4)), "plane.h5", "--steps", "3", "--start", "0:3", "--perturb", "0.1", "--members", "3", *truth)
+    rollout_both(command, "rolled", (("2,2", 4),), "plane.h5", "--steps", "20")  # beyond the file
+    for what, sections in dict(forced=dict(data__arrays=dict(inputs=["/u", "/v", "/sun"])),
+                               masks=dict(data__arrays=dict(mask="/sea"), data__weights=dict(file="plane.h5", array="/area")),
+                               changes=dict(data__arrays=dict(targets_are="difference", history=2))).items():
+        train(command, f"rolled-{what}", **sections)
+        rollout_both(command, f"rolled-{what}", (("2,2", 4), ("1,2", 4)), "plane.h5", "--steps", "3", "--start", "0:5", *truth)
+    write_plane(command.folder / "wide.h5", high=24, wide=24)
+    rollout_both(command, "rolled", (("2,2", 4), ("1,3", 3)), "wide.h5", "--steps", "3", "--truth", "wide.h5")
+
+    def refuse(error, *parts, more=(), ranks=2, space="2,1"):
+        command.must_refuse(["rollout", "rolled", "plane.h5", "--steps", "2", "--out", "no.h5", "--space", space, *more], error, "--space", *parts,
+                            ranks=ranks)
+        assert not (command.folder / "no.h5").exists()
+
+    refuse("wrong-rank-count", ranks=3)
+    refuse("keys-conflict", "16 points", space="3,1", ranks=3)
+    refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
+
+
 def start_on_own_disks(command, *words):
     run = command.start_on_own_disks(["disk-0", "disk-1"], words[0], str(command.folder / "lost"), *words[1:], "--space", "2,1")
     _, stderr = run.communicate(timeout=200)
@@ -243,4 +286,4 @@ def check_lost_file(command):
     assert not (command.folder / "out.h5").exists()
 
 
-run_cases(check_predictions, check_fields, check_prepared, check_refusals, check_evaluations, check_lost_file)
+run_cases(check_predictions, check_fields, check_prepared, check_refusals, check_evaluations, check_rollouts, check_lost_file)

@@ -65,6 +65,7 @@ void connect_boxes(OpenModel& model) {
     for (const MemoryEntry& entry : SampleExchange::memory(mesh.boxes(), sizes)) bytes += entry.bytes;
     require_memory(model.network().path, bytes);
   });
+  model.normalizer = std::make_unique<const Normalizer>(normalizer_of(model.network(), mesh.part()));
   model.communicator->reserve({&slot, 1});
   model.exchange = std::make_unique<SampleExchange>(*model.communicator, mesh, 0, sizes, model.exchange_s);
 }

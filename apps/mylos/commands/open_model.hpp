@@ -21,9 +21,10 @@ struct OpenModel {
   std::shared_ptr<const Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
-  std::unique_ptr<InferenceModel> model;     // null where only the network was to be opened
-  std::unique_ptr<SampleExchange> exchange;  // null where every rank has whole samples
-  double exchange_s = 0;                     // that it has taken
+  std::unique_ptr<InferenceModel> model;         // null where only the network was to be opened
+  std::unique_ptr<SampleExchange> exchange;      // null where every rank has whole samples
+  double exchange_s = 0;                         // that it has taken
+  std::unique_ptr<const Normalizer> normalizer;  // of the box of a rank; likewise
 
   [[nodiscard]] const StoredNetwork& network() const { return opened.network; }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const {

@@ -102,6 +102,8 @@ std::string describe(const RolloutArguments& arguments, const RolloutResult& res
 
 ExitCode rollout_command(const RolloutArguments& given) {
   const RolloutArguments arguments = with_start(given);
+  require_single(arguments.mesh,
+                 {.ensemble = arguments.ensemble, .more = {}, .dropout_masks = arguments.dropout_masks});
   const bool has_truth = !arguments.truth.empty();
   RolloutNetworks networks =
       open_networks(arguments, [&](const StoredNetwork& network) { check(network, arguments); });
@@ -112,6 +114,8 @@ ExitCode rollout_command(const RolloutArguments& given) {
   const EnsembleCalibration calibration =
       read_ensemble_calibration(ranks, networks.members, Calibrated::ensemble_rollouts);
   RolloutData data;
+  std::optional<StoredTrajectories> of_box;
+  std::optional<DividedRollouts> divided;
   std::vector<std::unique_ptr<RowInference>> rows;
   std::vector<RowInference*> each;
   std::optional<StartNoise> noise;
@@ -136,6 +140,10 @@ ExitCode rollout_command(const RolloutArguments& given) {
         weights != nullptr && (weights->channels == 1 || weights->channels == layout.outputs());
     if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
+    if (open.opened.divided) {
+      of_box.emplace(*data.trajectories, open.opened.divided->mesh.part());
+      request.divided = &divided.emplace(arguments.mesh, ranks.rank(), ranks.size(), *of_box, layout.extents);
+    }
     request.intervals = intervals_of(network, calibration, layout, request);
     bytes = rollout_bytes(layout, request, data.trajectories->members(), ranks.size());
     require_host_memory(fmt::format("{}: its rollouts", arguments.start), bytes);

@@ -22,8 +22,11 @@ void set_masks(StoredNetwork& network, std::int64_t seed) {
 std::unique_ptr<RowInference> rows_of(const OpenModel& shared, const StoredNetwork& network,
                                       InferenceModel& model) {
   const ArrayOptions& arrays = network.options.data.arrays;
-  const InferenceContext context(*shared.execution, *shared.engines, model.passes(), network.known_classes());
-  return std::make_unique<RowInference>(context, network.training.normalizer,
+  InferenceContext context(*shared.execution, *shared.engines, model.passes(), network.known_classes());
+  context.sample_ranks = shared.exchange.get();
+  const bool is_divided = shared.exchange != nullptr;
+  return std::make_unique<RowInference>(context,
+                                        is_divided ? *shared.normalizer : network.training.normalizer,
                                         arrays.any_may_be_missing(arrays.inputs));
 }
 
@@ -55,6 +58,8 @@ RolloutNetworks open_networks(const RolloutArguments& arguments,
         shape = shape_of_samples(opened.network, *networks.starts);
       }
       move_to_grid(opened.network, shape);
+      if (divides(arguments.mesh))
+        opened.divided = divide_network(opened.network, arguments.mesh, reader.ranks());
     });
     return opened;
   };

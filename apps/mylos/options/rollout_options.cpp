@@ -74,6 +74,7 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
       ->add_option("--start", arguments.starts,
                    "First levels of the members, likewise: each begins a rollout of each sample")
       ->capture_default_str();
+  add_space(*rollout, arguments.mesh);
   rollout->add_flag("--best", arguments.run.best, best_meaning);
   rollout->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
   rollout->footer(

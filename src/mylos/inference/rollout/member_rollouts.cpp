@@ -8,21 +8,26 @@
 namespace mylos {
 
 MemberRollouts::MemberRollouts(std::span<RowInference* const> networks, const Trajectories& data,
-                               const RolloutRequest& request)
+                               const RolloutRequest& request, bool measures)
     : networks_(networks.begin(), networks.end()),
       data_(data),
+      computed_data_(request.divided != nullptr ? request.divided->box() : data),
       request_(request),
       values_(static_cast<std::size_t>(data.layout().state_values())),
+      computed_values_(static_cast<std::size_t>(computed_data_.layout().state_values())),
       forecasts_(request.forecasts()),
-      windows_(data.layout(), request.members_at_once, forecasts_),
+      windows_(computed_data_.layout(), request.members_at_once, forecasts_),
       masks_(request.drops ? pass_numbers(request.forecasts()) : PassNumbers()),
-      outputs_(static_cast<std::size_t>(request.members_at_once * forecasts_) * values_),
-      states_(outputs_.size()),
-      starts_(static_cast<std::size_t>(request.members_at_once) * values_),
+      outputs_(static_cast<std::size_t>(request.members_at_once * forecasts_) * computed_values_),
+      boxes_(request.divided != nullptr
+                 ? static_cast<std::size_t>(request.members_at_once * (forecasts_ + 1)) * computed_values_
+                 : 0),
+      states_(measures ? static_cast<std::size_t>(request.members_at_once * forecasts_) * values_ : 0),
+      starts_(measures ? static_cast<std::size_t>(request.members_at_once) * values_ : 0),
       start_energies_(static_cast<std::size_t>(request.members_at_once)),
-      truth_(values_),
-      mean_(forecasts_ > 1 ? values_ : 0),
-      weights_(values_),
+      truth_(measures ? values_ : 0),
+      mean_(measures && forecasts_ > 1 ? values_ : 0),
+      weights_(measures ? values_ : 0),
       errors_(static_cast<std::size_t>(data.layout().outputs())),
       scores_(errors_.size()) {}
 
@@ -30,7 +35,9 @@ std::size_t MemberRollouts::memory_bytes(const LevelLayout& layout, const Rollou
   const auto values = static_cast<std::size_t>(layout.state_values());
   const auto members = static_cast<std::size_t>(request.members_at_once);
   const auto forecasts = static_cast<std::size_t>(request.forecasts());
-  const std::size_t fields = (2 * forecasts + 1) * members + 2 + (forecasts > 1 ? 1 : 0);
+  // A box, with that of the start, takes no more than a whole state.
+  const std::size_t of_boxes = request.divided != nullptr ? (forecasts + 1) * members : 0;
+  const std::size_t fields = (2 * forecasts + 1) * members + of_boxes + 2 + (forecasts > 1 ? 1 : 0);
   return RolloutWindows::memory_bytes(layout, request.members_at_once, request.forecasts()) +
          fields * values * sizeof(float) + members * sizeof(double) +
          static_cast<std::size_t>(layout.outputs()) * (sizeof(ChannelErrors) + sizeof(VariableScores));
@@ -39,29 +46,61 @@ std::size_t MemberRollouts::memory_bytes(const LevelLayout& layout, const Rollou
 void MemberRollouts::start(std::int64_t first, std::int64_t count) {
   first_ = first;
   count_ = count;
-  windows_.start(data_, first, count);
+  has_started_ = true;
+  windows_.start(computed_data_, first, count);
   for (std::int64_t member = 0; member < count; ++member) {
-    windows_.state(0, member, {}, of(starts_, member));
-    start_energies_[static_cast<std::size_t>(member)] = known_energy(of(starts_, member));
+    windows_.state(0, member, {}, computed_start(member));
     for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast) {
       if (request_.noise != nullptr) {
         windows_.change_states(forecast, member, [&](std::size_t column, float& value) {
+          if (request_.divided != nullptr)
+            column = request_.divided->column_of_whole(column, data_.layout().inputs());
           value += static_cast<float>(request_.noise->at(first + member, forecast, column));
         });
       }
-      windows_.state(forecast, member, {}, of(states_, member * forecasts_ + forecast));
+      windows_.state(forecast, member, {}, computed_state(member, forecast));
       if (!data_.layout().adds_newest.empty() && data_.layout().has_missing) fill_missing(forecast, member);
     }
   }
 }
 
+void MemberRollouts::begin() {
+  for (std::int64_t member = 0; member < count_; ++member)
+    start_energies_[static_cast<std::size_t>(member)] = known_energy(of(starts_, member));
+}
+
+std::span<float> MemberRollouts::computed_state(std::int64_t member, std::int64_t forecast) {
+  if (request_.divided == nullptr) return of(states_, member * forecasts_ + forecast);
+  const auto field = static_cast<std::size_t>(member * (forecasts_ + 1) + forecast);
+  return std::span(boxes_).subspan(field * computed_values_, computed_values_);
+}
+
+std::span<float> MemberRollouts::computed_start(std::int64_t member) {
+  return request_.divided == nullptr ? of(starts_, member) : computed_state(member, forecasts_);
+}
+
+std::span<float> MemberRollouts::computed(std::int64_t member) {
+  return std::span(boxes_).subspan(static_cast<std::size_t>(member * (forecasts_ + 1)) * computed_values_,
+                                   computed_fields() * computed_values_);
+}
+
+void MemberRollouts::place(int rank, std::int64_t member, std::span<const float> fields) {
+  const std::int64_t channels = data_.layout().outputs();
+  const std::span<const float> of_states = states_in(fields);
+  request_.divided->place(rank, of_states, states(member), channels);
+  if (has_started_)
+    request_.divided->place(rank, fields.subspan(of_states.size()), of(starts_, member), channels);
+}
+
 void MemberRollouts::advance(std::int64_t step) {
+  has_started_ = false;
   if (count_ == 0) return;
   const std::size_t parts = request_.drops ? static_cast<std::size_t>(forecasts_) : networks_.size();
   const LevelLayout& layout = data_.layout();
   const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
   const std::span<const float> inputs = windows_.inputs();
-  const auto outputs = std::span(outputs_).first(static_cast<std::size_t>(count_ * forecasts_) * values_);
+  const auto outputs =
+      std::span(outputs_).first(static_cast<std::size_t>(count_ * forecasts_) * computed_values_);
   for (std::size_t i = 0; i < parts; ++i) {
     DropoutMask mask;
     if (request_.drops) mask = {masks_.data() + i, static_cast<std::uint64_t>(first_ * rows_of_member)};
@@ -69,10 +108,10 @@ void MemberRollouts::advance(std::int64_t step) {
         inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
         outputs.subspan(i * (outputs.size() / parts), outputs.size() / parts), mask);
   }
-  windows_.advance(data_, step, outputs, step == request_.steps);
+  windows_.advance(computed_data_, step, outputs, step == request_.steps);
   for (std::int64_t member = 0; member < count_; ++member) {
     for (std::int64_t forecast = 0; forecast < forecasts_; ++forecast)
-      windows_.state(forecast, member, outputs, of(states_, member * forecasts_ + forecast));
+      windows_.state(forecast, member, outputs, computed_state(member, forecast));
   }
 }
 

@@ -13,11 +13,29 @@ namespace mylos {
 
 class MemberRollouts {
  public:
+  /// `measures`: whether this rank measures whole states; of divided ones only place() sets them.
   MemberRollouts(std::span<RowInference* const> networks, const Trajectories& data,
-                 const RolloutRequest& request);
+                 const RolloutRequest& request, bool measures = true);
 
   void start(std::int64_t first, std::int64_t count);
   void advance(std::int64_t step);
+  /// Returns what this rank has computed of a member: the fields [forecasts, points of its box, outputs], and
+  /// after start() that without noise.
+  [[nodiscard]] std::span<float> computed(std::int64_t member);
+  /// Returns as much of `memory` as computed() has of any member.
+  [[nodiscard]] std::span<float> room_in(std::vector<float>& memory) const {
+    return std::span(memory).first(computed_fields() * computed_values_);
+  }
+  /// Returns the states among what computed() returns.
+  [[nodiscard]] std::span<const float> states_in(std::span<const float> fields) const {
+    return fields.first(static_cast<std::size_t>(forecasts_) * computed_values_);
+  }
+  /// Takes this from a rank that shares the states of this one. After start() all are to be taken before
+  /// begin().
+  void place(int rank, std::int64_t member, std::span<const float> fields);
+  /// Begins to measure what the rollouts start with.
+  void begin();
+
   /// Measures a member, counted from the first, after a step. Of the variables see scores().
   [[nodiscard]] MemberStep measure(std::int64_t member, std::int64_t step);
   /// Reads the truth of a step, 0 included; returns whether there is any.
@@ -52,15 +70,24 @@ class MemberRollouts {
   [[nodiscard]] std::span<float> of(std::vector<float>& fields, std::int64_t member) const {
     return std::span(fields).subspan(static_cast<std::size_t>(member) * values_, values_);
   }
+  /// What this rank computes of a state, and of the start.
+  [[nodiscard]] std::span<float> computed_state(std::int64_t member, std::int64_t forecast);
+  [[nodiscard]] std::span<float> computed_start(std::int64_t member);
+  [[nodiscard]] std::size_t computed_fields() const {
+    return static_cast<std::size_t>(forecasts_ + (has_started_ ? 1 : 0));
+  }
 
   std::vector<RowInference*> networks_;
   const Trajectories& data_;
+  const Trajectories& computed_data_;  // of the box that this rank computes
   const RolloutRequest& request_;
-  std::size_t values_;  // of a state
+  std::size_t values_;           // of a state
+  std::size_t computed_values_;  // of what this rank computes of it
   std::int64_t forecasts_;
   RolloutWindows windows_;
   PassNumbers masks_;  // of each forecast, where they drop
   std::vector<float> outputs_;
+  std::vector<float> boxes_;   // of divided states [members, forecasts and the start, computed values]
   std::vector<float> states_;  // [members, forecasts, values]
   std::vector<float> starts_;
   std::vector<double> start_energies_;
@@ -70,6 +97,7 @@ class MemberRollouts {
   std::vector<float> weights_;               // of known numbers
   std::vector<ChannelErrors> errors_;        // of each channel
   std::vector<VariableScores> scores_;       // likewise
+  bool has_started_ = false;                 // and made no step
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;
 };

@@ -21,17 +21,19 @@ class SpectrumSums {
  public:
   static constexpr std::size_t parts = 3;  // network, truth, error
 
-  SpectrumSums(const LevelLayout& layout, const RolloutRequest& request) {
-    if (!request.has_spectrum) return;
-    spectrum_.emplace(extents_of(layout));
+  /// `measures`: whether this rank has members.
+  SpectrumSums(const LevelLayout& layout, const RolloutRequest& request, bool measures)
+      : is_wanted_(request.has_spectrum) {
+    if (!is_wanted_) return;
+    if (measures) spectrum_.emplace(extents_of(layout));
     has_missing_ = layout.has_missing;
     channels_ = layout.outputs();
     spectra_ = request.has_spectra ? channels_ : 1;
-    width_ = static_cast<std::size_t>(spectra_ * spectrum_->wavenumbers());
+    width_ = static_cast<std::size_t>(spectra_ * FieldSpectrum::wavenumbers_of(extents_of(layout)));
     sums_.resize(static_cast<std::size_t>(request.steps + 1) * parts * width_);
     with_state_.resize(static_cast<std::size_t>(request.steps + 1));
     with_truth_ = with_state_;
-    error_.resize(static_cast<std::size_t>(layout.state_values()));
+    if (measures) error_.resize(static_cast<std::size_t>(layout.state_values()));
   }
 
   void add(std::int64_t step, std::span<const float> state, std::span<const float> truth) {
@@ -53,7 +55,7 @@ class SpectrumSums {
 
   /// Returns the means over all members, on rank 0.
   std::vector<StepSpectrum> means(RankGroup& ranks, std::int64_t members) {
-    if (!spectrum_) return {};
+    if (!is_wanted_) return {};
     std::vector<double> total(sums_.size());
     std::vector<double> others(sums_.size());
     for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -92,6 +94,7 @@ class SpectrumSums {
     return std::span(sums_).subspan((static_cast<std::size_t>(step) * parts + which) * width_, width_);
   }
 
+  bool is_wanted_;
   std::optional<FieldSpectrum> spectrum_;
   bool has_missing_ = false;
   std::int64_t channels_ = 0;
@@ -102,17 +105,48 @@ class SpectrumSums {
   std::vector<float> error_;
 };
 
+/// Members [first, first + count) of those of a rank.
+struct SomeMembers {
+  std::int64_t first, count;
+};
+
+std::vector<SomeMembers> members_of_all(RankGroup& ranks, const MemberRollouts& own) {
+  const SomeMembers mine{own.first(), own.count()};
+  std::vector<SomeMembers> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&mine, all.data(), sizeof mine);
+  return all;
+}
+
+/// The ranks that measure put the boxes of their states together, and rank 0 those of all. `box`: of another
+/// rank; `whole`: of other ranks that measure, on rank 0.
+void put_together(RankGroup& ranks, const RolloutRequest& request, MemberRollouts& own, std::int64_t step,
+                  std::vector<float>& box, std::vector<float>& whole, std::int64_t channels) {
+  const DividedRollouts& divided = *request.divided;
+  const std::vector<SomeMembers> all = members_of_all(ranks, own);
+  const bool is_first = ranks.rank() == 0;
+  for (int first = 0; first < ranks.size(); first += divided.boxes()) {
+    const SomeMembers& some = all[static_cast<std::size_t>(first)];
+    for (std::int64_t member = 0; member < some.count; ++member) {
+      for (int rank = first; rank < first + divided.boxes(); ++rank) {
+        const std::span<float> fields = rank == ranks.rank() ? own.computed(member) : own.room_in(box);
+        broadcast_large(ranks, std::as_writable_bytes(fields), rank);
+        if (ranks.rank() == first) own.place(rank, member, fields);
+        if (is_first && first > 0) divided.place(rank, own.states_in(fields), whole, channels);
+      }
+      if (!request.take) continue;
+      run_on_all(ranks, [&] {
+        if (is_first) request.take(some.first + member, step, first == 0 ? own.states(member) : whole);
+      });
+    }
+  }
+}
+
 /// Rank 0 takes the states of all ranks.
 void hand_over(RankGroup& ranks, const RolloutRequest& request, MemberRollouts& own, std::int64_t step,
                std::vector<float>& other) {
-  struct Part {
-    std::int64_t first, count;
-  };
-  const Part mine{own.first(), own.count()};
-  std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(&mine, all.data(), sizeof mine);
+  const std::vector<SomeMembers> all = members_of_all(ranks, own);
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    const Part& part = all[static_cast<std::size_t>(rank)];
+    const SomeMembers& part = all[static_cast<std::size_t>(rank)];
     for (std::int64_t member = 0; member < part.count; ++member) {
       const std::span<float> states = rank == ranks.rank() ? own.states(member) : std::span(other);
       broadcast_large(ranks, std::as_writable_bytes(states), rank);
@@ -123,11 +157,19 @@ void hand_over(RankGroup& ranks, const RolloutRequest& request, MemberRollouts& 
   }
 }
 
-/// The numbers of all members, from the ranks that have them.
+/// Returns the members that a rank measures.
+Share measured_by(int rank, const RankGroup& ranks, std::int64_t members, const RolloutRequest& request) {
+  if (request.divided != nullptr) return request.divided->measured(members, rank);
+  return share_of(members, rank, ranks.size());
+}
+
+/// The numbers of all members, from the ranks that measure them.
 template <class T>
-void gather_members(RankGroup& ranks, std::int64_t members, std::size_t of_member, std::vector<T>& values) {
+void gather_members(RankGroup& ranks, std::int64_t members, const RolloutRequest& request,
+                    std::vector<T>& values) {
+  const auto of_member = static_cast<std::size_t>(request.steps);
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    const Share share = share_of(members, rank, ranks.size());
+    const Share share = measured_by(rank, ranks, members, request);
     const auto own = std::span(values).subspan(static_cast<std::size_t>(share.first) * of_member,
                                                static_cast<std::size_t>(share.count) * of_member);
     broadcast_large(ranks, std::as_writable_bytes(own), rank);
@@ -140,20 +182,29 @@ RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks
                        const RolloutRequest& request) {
   const LevelLayout& layout = data.layout();
   const std::int64_t members = data.members();
-  const Share share = share_of(members, ranks.rank(), ranks.size());
+  const DividedRollouts* const divided = request.divided;
+  const Share share = divided != nullptr ? divided->computed(members, ranks.rank())
+                                         : share_of(members, ranks.rank(), ranks.size());
+  const Share measured = measured_by(ranks.rank(), ranks, members, request);
+  const bool measures = divided == nullptr || divided->measuring_rank(ranks.rank()) == ranks.rank();
   RolloutResult result{.steps = request.steps, .members = members, .all = {}, .spectrum = {}};
   std::optional<MemberRollouts> own;
   std::optional<SpectrumSums> spectrum;
   std::optional<ScoreSums> scores;
-  std::vector<float> other;
+  std::vector<float> other, box;
   run_on_all(ranks, [&] {
     result.all.resize(static_cast<std::size_t>(members * request.steps));
-    own.emplace(networks, data, request);
-    spectrum.emplace(layout, request);
-    if (request.has_scores) scores.emplace(ranks, request.steps, layout.outputs(), share.first, share.count);
-    if (ranks.size() > 1) other.resize(static_cast<std::size_t>(request.forecasts() * layout.state_values()));
+    own.emplace(networks, data, request, measures);
+    spectrum.emplace(layout, request, measures);
+    if (request.has_scores)
+      scores.emplace(ranks, request.steps, layout.outputs(), measured.first, measured.count);
+    const bool takes_others = divided == nullptr ? ranks.size() > 1 : ranks.rank() == 0;
+    if (takes_others) other.resize(static_cast<std::size_t>(request.forecasts() * layout.state_values()));
+    if (divided != nullptr)
+      box.resize(
+          static_cast<std::size_t>((request.forecasts() + 1) * divided->box().layout().state_values()));
   });
-  const std::int64_t largest = share_of(members, 0, ranks.size()).count;
+  const std::int64_t largest = measured_by(0, ranks, members, request).count;
   const auto record = [&](std::int64_t step) {
     for (std::int64_t member = 0; member < own->count(); ++member) {
       const std::int64_t trajectory = own->first() + member;
@@ -179,12 +230,23 @@ RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks
         } else {
           own->advance(step);
         }
+        if (divided != nullptr) return;
+        if (step == 0) own->begin();
         record(step);
       });
-      if (request.take) hand_over(ranks, request, *own, step, other);
+      if (divided == nullptr) {
+        if (request.take) hand_over(ranks, request, *own, step, other);
+        continue;
+      }
+      put_together(ranks, request, *own, step, box, other, layout.outputs());
+      run_on_all(ranks, [&] {
+        if (!measures) return;
+        if (step == 0) own->begin();
+        record(step);
+      });
     }
   }
-  gather_members(ranks, members, static_cast<std::size_t>(request.steps), result.all);
+  gather_members(ranks, members, request, result.all);
   result.spectrum = spectrum->means(ranks, members);
   if (scores) result.scores = scores->means();
   if (request.intervals != nullptr) result.scores.coverage = request.intervals->coverage;

@@ -13,6 +13,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/inference/rollout/divided_rollouts.hpp"
 #include "mylos/inference/rollout/field_errors.hpp"
 #include "mylos/inference/rollout/spectrum.hpp"
 #include "mylos/inference/rollout/start_noise.hpp"
@@ -77,13 +78,14 @@ struct RolloutRequest {
   std::function<void(std::int64_t member, std::int64_t step, std::span<const float> states)> take = {};
   /// Each rank receives the scores of each variable of its members after each step that has a truth.
   std::function<void(std::int64_t step, std::span<const VariableScores> scores)> take_scores = {};
+  const DividedRollouts* divided = nullptr;  // where ranks share states; null: each has whole ones
 
   [[nodiscard]] std::int64_t forecasts() const { return networks * copies; }
 };
 
-/// All ranks; each makes the rollouts of its part of the members. Returns the same numbers on every rank, but
-/// for the spectrum and the scores. Throws Error on all ranks if one fails. `networks`: as many as the
-/// request says, of the same inputs and outputs.
+/// All ranks; each makes the rollouts of its part of the members, or of its box of them. Returns the same
+/// numbers on every rank, but for the spectrum and the scores. Throws Error on all ranks if one fails.
+/// `networks`: as many as the request says, of the same inputs and outputs.
 [[nodiscard]] RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks,
                                      const Trajectories& data, const RolloutRequest& request);
 

@@ -6,6 +6,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/samples.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 
 namespace mylos {
 namespace {
@@ -72,14 +73,16 @@ StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOpt
 }
 
 StoredLevels::StoredLevels(const StoredLevels& whole, const GridPart& part)
-    : store_(whole.store_), box_(whole.store_->part(part)), all_(whole.all_) {}
+    : store_(whole.store_),
+      box_(std::dynamic_pointer_cast<ArrayStore>(whole.store_->part(part))),
+      all_(whole.all_) {}
 
 std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
   return all_[static_cast<std::size_t>(trajectory)].count;
 }
 
 void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
-  const SampleStore& store = box_ ? *box_ : *store_;
+  const ArrayStore& store = box_ ? *box_ : *store_;
   store.read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
 }
 
@@ -97,7 +100,7 @@ void StoredLevels::encode(std::int64_t trajectory, std::int64_t level, const Lev
                "data.arrays.encodings would be computed of later times; give a file of two levels",
                store_->path());
   }
-  store_->encode_level(file, level, step_ms, values.data());
+  (box_ ? *box_ : *store_).encode_level(file, level, step_ms, values.data());
 }
 
 bool StoredLevels::follow(std::int64_t trajectory, std::int64_t first, std::int64_t count) const {
@@ -220,6 +223,18 @@ StoredTrajectories::StoredTrajectories(const ArrayOptions& options,
       members_(std::move(members)),
       step_(std::move(step)),
       layout_(level_layout(options, starts_->store())) {}
+
+StoredTrajectories::StoredTrajectories(const StoredTrajectories& whole, const GridPart& part)
+    : starts_(std::make_shared<const StoredLevels>(*whole.starts_, part)),
+      members_(whole.members_),
+      step_(whole.step_),
+      layout_(whole.layout_) {
+  const GridBox box = box_of(part, layout_.extents, whole.starts_->store().path());
+  const std::size_t lacking = box.count.size() - layout_.extents.size();
+  for (std::size_t axis = 0; axis < layout_.extents.size(); ++axis)
+    layout_.extents[axis] = box.count[lacking + axis];
+  layout_.state_mask = cut(layout_.state_mask, box);
+}
 
 void StoredTrajectories::read_level(std::int64_t member, std::int64_t level, std::span<float> values) const {
   const RolloutMember& one = this->member(member);

@@ -60,8 +60,8 @@ class StoredLevels {
 
  private:
   std::shared_ptr<ArrayStore> store_;
-  std::shared_ptr<SampleStore> box_;  // null: levels are read whole
-  std::vector<Split> all_;            // the samples of each trajectory, one a level
+  std::shared_ptr<ArrayStore> box_;  // null: levels are read whole
+  std::vector<Split> all_;           // the samples of each trajectory, one a level
 };
 
 /// Returns the slices of complete trajectories: without that of the axis "sample", and without the beginning
@@ -75,6 +75,10 @@ class StoredTrajectories final : public Trajectories {
   StoredTrajectories(const ArrayOptions& options, std::shared_ptr<const StoredLevels> starts,
                      std::shared_ptr<const StoredLevels> truth, std::vector<RolloutMember> members,
                      LevelStep step = {});
+
+  /// The same members, of whose levels the box alone is read. They have no truth. Throws Error (bad_value) as
+  /// StoredLevels.
+  StoredTrajectories(const StoredTrajectories& whole, const GridPart& part);
 
   [[nodiscard]] const LevelLayout& layout() const override { return layout_; }
   [[nodiscard]] std::int64_t members() const override { return static_cast<std::int64_t>(members_.size()); }
