@@ -151,6 +151,7 @@ function(mylos_compile_io_of_c_library)
       target_compile_options(${target} PRIVATE -march=${level})
     endif()
     mylos_precompile(${target} mylos_base${suffix})
+    mylos_group_sources(${target})
   endforeach()
 endfunction()
 

@@ -2,7 +2,7 @@
 // a tenth of the compile time of execution.hpp, which programs and kernels include.
 #pragma once
 
-#include <Kokkos_Core_fwd.hpp>
+#include "mylos/base/kokkos_names.hpp"
 
 namespace mylos {
 

@@ -8,9 +8,9 @@
 // data, and advance() runs on host and device.
 #pragma once
 
-#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
+#include "mylos/base/kokkos_names.hpp"
 #include "mylos/precision/options.hpp"
 #include "mylos/precision/recent_overflows.hpp"
 

@@ -6,9 +6,9 @@
 // terms have negative digits.
 #pragma once
 
-#include <Kokkos_BitManipulation.hpp>
-#include <Kokkos_Macros.hpp>
 #include <cstdint>
+
+#include "mylos/base/kokkos_names.hpp"
 
 namespace mylos {
 

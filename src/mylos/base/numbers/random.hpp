@@ -7,11 +7,11 @@
 // random_words.hpp defines block() and word(): who calls them includes it, and the generator with it.
 #pragma once
 
-#include <Kokkos_Macros.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 
+#include "mylos/base/kokkos_names.hpp"
 #include "mylos/base/numbers/hash.hpp"
 
 namespace mylos {

@@ -3,9 +3,9 @@
 
 #include <Random123/philox.h>
 
-#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
+#include "mylos/base/kokkos_names.hpp"
 #include "mylos/base/numbers/random.hpp"
 
 namespace mylos {

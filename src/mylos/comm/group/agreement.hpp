@@ -7,13 +7,12 @@
 // device memory.
 #pragma once
 
-#include <Kokkos_BitManipulation.hpp>
-#include <Kokkos_Macros.hpp>
 #include <cstddef>
 #include <cstdint>
 
 #include "mylos/base/device/device_array.hpp"
 #include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/kokkos_names.hpp"
 
 namespace mylos {
 

@@ -2,9 +2,9 @@
 // Those of the last observed steps are in a HealthRing.
 #pragma once
 
-#include <Kokkos_Macros.hpp>
-#include <Kokkos_MathematicalFunctions.hpp>
 #include <cstdint>
+
+#include "mylos/base/kokkos_names.hpp"
 
 namespace mylos {
 

@@ -23,11 +23,9 @@
 // one_cycle and wsd are fractions of the updates and may begin and end between two of them.
 #pragma once
 
-#include <Kokkos_Macros.hpp>
-#include <Kokkos_MathematicalConstants.hpp>
-#include <Kokkos_MathematicalFunctions.hpp>
 #include <cstdint>
 
+#include "mylos/base/kokkos_names.hpp"
 #include "mylos/optim/options.hpp"
 
 namespace mylos {

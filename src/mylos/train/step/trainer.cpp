@@ -3,6 +3,7 @@
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/device/timed.hpp"
 #include "mylos/base/errors/internal.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/train/step/batch_of_zeros.hpp"
