@@ -87,6 +87,7 @@ std::optional<NetworkPlan> fitting_space(const MemoryProblem& problem) {
   const NetworkPlan& network = problem.network;
   const Options& options = problem.options();
   if (options.model.shape.size() < 2 || options.data.augment.any()) return std::nullopt;
+  if (options.run.reproducible) return std::nullopt;  // mesh.sums says which, and is part of the arithmetic
   for (std::int64_t factor = 2; factor <= max_division && network.ranks * factor <= max_ranks; factor *= 2) {
     const auto ranks = static_cast<int>(network.ranks * factor);
     if (auto plan = try_divisions(problem, network.step.boxes * factor, ranks).fitting) return plan;
