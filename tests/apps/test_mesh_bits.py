@@ -69,12 +69,14 @@ def check_types_and_memory(command):
 
 def check_losses(command):
     cases = dict(areas=dict(data__weights=dict(file="plane.h5", array="/area")), mask=dict(data__arrays=dict(mask="/sea")),
-                 average=dict(optimizer=dict(average=0.9)), l1=dict(model=dict(loss="l1", norm="layernorm")),
+                 together=dict(optimizer=dict(average=0.9, groups=[dict(match="*/bias", frozen=True)]), precision=dict(compute="fp16")),
+                 l1=dict(model=dict(loss="l1", norm="layernorm")),
                  gaussian=dict(model=dict(loss="gaussian"), data__arrays=dict(mask="/sea")))
     for name, keys in cases.items():
         command.write(f"{name}.toml", plane_deck(**keys | dict(data=dict(micro_batch=4))))
         train(command, f"{name}.toml", name)
-        train(command, f"{name}.toml", f"{name}-split", "mesh.space=[2, 2]", ranks=4)
+        more = ["optimizer.shard=state", "memory.recompute=all"] if name == "together" else []
+        train(command, f"{name}.toml", f"{name}-split", "mesh.space=[2, 2]", *more, ranks=4)
         same_bits(command, name, f"{name}-split")
 
 

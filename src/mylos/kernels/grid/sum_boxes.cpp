@@ -2,6 +2,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 
 namespace mylos {
 
@@ -49,11 +50,15 @@ void SumBoxes::copy_points(const Execution& exec, int index, const ConstTensor& 
 
 void SumBoxes::put_points(const Execution& exec, int index, const ConstTensor& points,
                           const Tensor& matrix) const {
-  insert_grid(exec, place_of(index), points, matrix);
+  if (!is_one() && !matrix.empty()) insert_grid(exec, place_of(index), points, matrix);
 }
 
 Tensor SumBoxes::take_sums(Pieces& pieces, DType type, std::int64_t numbers) const {
   return is_one() ? Tensor() : pieces.take_tensor(type, count_, numbers);
+}
+
+void add_sums_of_boxes(const Execution& exec, const Tensor& sums, const Tensor& all, bool accumulate) {
+  if (!sums.empty() && !all.empty()) add_rows_by_tree(exec, sums, all, accumulate);
 }
 
 }  // namespace mylos

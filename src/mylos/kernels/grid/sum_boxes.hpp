@@ -29,16 +29,17 @@ class SumBoxes {
   /// Takes memory for the points of one box in `rows` samples; empty if it is the only one.
   [[nodiscard]] Tensor take_points(Pieces& pieces, DType type, std::int64_t rows) const;
   /// Returns the points of box `index` of a matrix [samples, columns of the whole box]: copied to `points`,
-  /// or the matrix if there is one box.
-  [[nodiscard]] ConstTensor points_of(const Execution& exec, int index, const ConstTensor& matrix,
-                                      const Tensor& points) const {
-    if (is_one()) return matrix;
+  /// or the matrix if there is one box. Nothing of an empty matrix.
+  template <class AnyTensor>
+  [[nodiscard]] AnyTensor points_of(const Execution& exec, int index, const AnyTensor& matrix,
+                                    const Tensor& points) const {
+    if (is_one() || matrix.empty()) return matrix;
     copy_points(exec, index, matrix, points);
     return points;
   }
   /// Writes points = those of box `index` of a matrix [samples, columns of the whole box].
   void copy_points(const Execution& exec, int index, const ConstTensor& matrix, const Tensor& points) const;
-  /// Writes them back into the matrix.
+  /// Writes them back into the matrix, unless they are the matrix or it is empty.
   void put_points(const Execution& exec, int index, const ConstTensor& points, const Tensor& matrix) const;
 
   /// Takes memory for the sums of all boxes, `numbers` of each; empty if there is one.
@@ -60,5 +61,9 @@ class SumBoxes {
              ? all
              : Tensor(sums.row_range(index, 1).data(), all.type(), all.rows(), all.columns());
 }
+
+/// Adds these sums up to `all`, by the binary tree; adds to its contents if `accumulate`. Nothing remains to
+/// be done if there is one box, or if `all` is empty.
+void add_sums_of_boxes(const Execution& exec, const Tensor& sums, const Tensor& all, bool accumulate);
 
 }  // namespace mylos

@@ -7,7 +7,6 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/spectral/spectral_buffers.hpp"
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"
 #include "mylos/kernels/spectral/spectral_sums.hpp"
@@ -288,10 +287,8 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
     }
     if (own.sums) own.sums->store(step.exec, box, of_dy);
   }
-  if (!is_one && !gradients.bias.empty())
-    add_rows_by_tree(step.exec, own.biases, gradients.bias, gradients.accumulate);
-  if (!is_one && !gradients.weight.empty())
-    add_rows_by_tree(step.exec, own.weights, gradients.weight, gradients.accumulate);
+  add_sums_of_boxes(step.exec, own.biases, gradients.bias, gradients.accumulate);
+  add_sums_of_boxes(step.exec, own.weights, gradients.weight, gradients.accumulate);
   if (!needs_input) return;
 
   if (!own.sums->empty()) {  // of_dy lies in the buffer that those products have not taken

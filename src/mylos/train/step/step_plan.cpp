@@ -31,15 +31,25 @@ std::vector<std::int64_t> reproducible_batch_ranks(const Options& options, std::
   return counts;
 }
 
+/// Refuses a step that has another number of micro-batches than of groups of ranks that share samples.
 [[noreturn]] void fail_shared_samples(const Options& options, std::int64_t micro_batches, const Mesh& mesh) {
-  const bool has_right_ranks = reproducible_ranks(micro_batches).back() == micro_batches;
-  fail_input(
-      errors::not_reproducible,
-      "run.reproducible: {} ranks share each sample (mesh.space), and these have one micro-batch each: "
-      "a power of two of them, but a step has {} and {} group{} of ranks; {}set data.micro_batch = {}",
-      mesh.boxes(), micro_batches, mesh.batch_ranks(), mesh.batch_ranks() == 1 ? "" : "s",
-      has_right_ranks ? fmt::format("start {} ranks, or ", micro_batches * mesh.boxes()) : "",
-      std::max<std::int64_t>(1, options.data.batch / mesh.batch_ranks()));
+  const int groups = mesh.batch_ranks();
+  const std::int64_t batch = options.data.batch;
+  std::vector<std::string> right;
+  if (reproducible_ranks(micro_batches).back() == micro_batches)
+    right.push_back(fmt::format("start {} ranks", micro_batches * mesh.boxes()));
+  if (batch % groups == 0 && reproducible_ranks(groups).back() == groups)
+    right.push_back(fmt::format("set data.micro_batch = {}", batch / groups));
+  if (right.empty()) {
+    right.push_back(fmt::format("start {} ranks and set data.micro_batch = {}",
+                                reproducible_ranks(batch).back() * mesh.boxes(),
+                                batch / reproducible_ranks(batch).back()));
+  }
+  fail_input(errors::not_reproducible,
+             "run.reproducible: {} ranks share each sample (mesh.space), and each group of them has one "
+             "micro-batch of a step, a power of two in all; there {} {} group{}, and the step has {}; {}",
+             mesh.boxes(), groups == 1 ? "is" : "are", groups, groups == 1 ? "" : "s", micro_batches,
+             fmt::join(right, ", or "));
 }
 
 }  // namespace

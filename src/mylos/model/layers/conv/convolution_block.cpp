@@ -5,7 +5,6 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/token_dropout.hpp"
@@ -255,17 +254,14 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
 void ConvolutionBlock::sum_weights(const StepContext& context, const Backward& own, const ConstTensor& x,
                                    const Tensor& dz, const BlockGradients& gradients) const {
   const Tensor& dw = gradients.weights["weight"];
-  if (input_boxes_.is_one()) {
-    return sums().weight_gradient(context.exec, context.engines, x, dz, dw, {}, gradients.accumulate,
-                                  own.products);
-  }
   for (int box = 0; box < input_boxes_.count(); ++box) {
-    input_boxes_.copy_points(context.exec, box, x, own.input_of_box);
-    output_boxes_.copy_points(context.exec, box, dz, own.gradient_of_box);
-    sums().weight_gradient(context.exec, context.engines, own.input_of_box, own.gradient_of_box,
-                           sum_of_box(own.weight_sums, box, dw), {}, false, own.products);
+    sums().weight_gradient(context.exec, context.engines,
+                           input_boxes_.points_of(context.exec, box, x, own.input_of_box),
+                           output_boxes_.points_of(context.exec, box, dz, own.gradient_of_box),
+                           sum_of_box(own.weight_sums, box, dw), {},
+                           input_boxes_.is_one() && gradients.accumulate, own.products);
   }
-  add_rows_by_tree(context.exec, own.weight_sums, dw, gradients.accumulate);
+  add_sums_of_boxes(context.exec, own.weight_sums, dw, gradients.accumulate);
 }
 
 void ConvolutionBlock::sum_bias_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& dz,
@@ -279,7 +275,7 @@ void ConvolutionBlock::sum_bias_by_boxes(const Execution& exec, const Backward& 
     activation_backward(exec, Activation::none, {}, of_points, of_points, sum_of_box(own.bias_sums, box, db),
                         false, {});
   }
-  add_rows_by_tree(exec, own.bias_sums, db, gradients.accumulate);
+  add_sums_of_boxes(exec, own.bias_sums, db, gradients.accumulate);
 }
 
 }  // namespace mylos

@@ -2,7 +2,6 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/soft_gate.hpp"
 #include "mylos/model/block/cast.hpp"
 
@@ -84,39 +83,26 @@ void GatedAdd::forward(const StepContext& context, const BlockMemory& memory) co
 void GatedAdd::backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const {
   const Region region("gate backward");
-  const std::int64_t points = options_.grid.points();
   const Backward own(options_, boxes_, memory.input.rows(), memory.workspace);
   if (!gradients.input.empty()) convert(context.exec, gradients.output, gradients.input);
   const bool casts = !own.skip_gradient.empty() && !gradients.skip.empty();
   if (casts && gradients.add_to_skip) convert(context.exec, gradients.skip, own.skip_gradient);
   const Tensor ds = casts ? own.skip_gradient : gradients.skip;
   const ConstTensor skip = cast(context.exec, memory.skip, own.skip);
-  if (boxes_.is_one()) {
-    soft_gate_backward(context.exec, by_points(skip, points), memory.weights["weight"],
-                       by_points(gradients.output, points), by_points(ds, points), gradients.add_to_skip,
-                       gradients.weights["weight"], gradients.accumulate, own.sums);
-  } else {
-    backward_by_boxes(context.exec, own, skip, memory, gradients, ds);
-  }
-  if (casts) convert(context.exec, ds, gradients.skip);
-}
-
-void GatedAdd::backward_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& skip,
-                                 const BlockMemory& memory, const BlockGradients& gradients,
-                                 const Tensor& ds) const {
-  const std::int64_t points = boxes_.grid().points();
   const Tensor& dw = gradients.weights["weight"];
-  const Tensor of_box = ds.empty() ? ds : own.skip_points_gradient;
+  const std::int64_t points = boxes_.grid().points();
   for (int box = 0; box < boxes_.count(); ++box) {
-    boxes_.copy_points(exec, box, skip, own.skip_points);
-    boxes_.copy_points(exec, box, gradients.output, own.output_gradient);
-    if (!ds.empty() && gradients.add_to_skip) boxes_.copy_points(exec, box, ds, of_box);
-    soft_gate_backward(exec, by_points(own.skip_points, points), memory.weights["weight"],
-                       by_points(own.output_gradient, points), by_points(of_box, points),
-                       gradients.add_to_skip, sum_of_box(own.weight_sums, box, dw), false, own.sums);
-    if (!ds.empty()) boxes_.put_points(exec, box, of_box, ds);
+    const Tensor ds_of_box = boxes_.points_of(context.exec, box, ds, own.skip_points_gradient);
+    soft_gate_backward(
+        context.exec, by_points(boxes_.points_of(context.exec, box, skip, own.skip_points), points),
+        memory.weights["weight"],
+        by_points(boxes_.points_of(context.exec, box, gradients.output, own.output_gradient), points),
+        by_points(ds_of_box, points), gradients.add_to_skip, sum_of_box(own.weight_sums, box, dw),
+        boxes_.is_one() && gradients.accumulate, own.sums);
+    boxes_.put_points(context.exec, box, ds_of_box, ds);
   }
-  add_rows_by_tree(exec, own.weight_sums, dw, gradients.accumulate);
+  add_sums_of_boxes(context.exec, own.weight_sums, dw, gradients.accumulate);
+  if (casts) convert(context.exec, ds, gradients.skip);
 }
 
 }  // namespace mylos

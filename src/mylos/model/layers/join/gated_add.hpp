@@ -38,9 +38,6 @@ class GatedAdd final : public Block {
   struct Forward;
   struct Backward;
 
-  void backward_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& skip,
-                         const BlockMemory& memory, const BlockGradients& gradients, const Tensor& ds) const;
-
   GatedAddOptions options_;
   SumBoxes boxes_;
   Signature signature_;

@@ -1,7 +1,6 @@
 #include "mylos/model/layers/norm/group_norm_block.hpp"
 
 #include "mylos/base/device/region.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/norm/group_norm.hpp"
 #include "mylos/model/block/norm_parts.hpp"
 
@@ -102,11 +101,12 @@ void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memo
                               own.statistics.mean, own.statistics.rstd, options_.epsilon, own.kernels);
   }
   auto* const sums = own.sums.as<double>();
-  if (boxes_.is_one()) {
-    group_norm_sum(context.exec, options_.grid, options_.groups, x, sums, own.kernels);
-  } else {
-    sum_by_boxes(context.exec, own, x);
+  for (int box = 0; box < boxes_.count(); ++box) {
+    group_norm_sum(context.exec, boxes_.grid(), options_.groups,
+                   boxes_.points_of(context.exec, box, x, own.points),
+                   sum_of_box(own.sums_of_boxes, box, own.sums).as<double>(), own.kernels);
   }
+  add_sums_of_boxes(context.exec, own.sums_of_boxes, own.sums, false);
   add_up_boxes(context, own.sums);
   group_norm_apply(context.exec, options_.grid, options_.groups, values(), x, gamma, beta, sums,
                    options_.epsilon, memory.output, own.statistics.mean, own.statistics.rstd);
@@ -132,13 +132,7 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
                         gradients.accumulate, own.kernels);
   } else {
     auto* const sums = own.sums.as<double>();
-    if (boxes_.is_one()) {
-      group_norm_sum_gradients(context.exec, options_.grid, options_.groups, x, dy, gamma, statistics.mean,
-                               statistics.rstd, sums, gradients.weights["weight"], gradients.weights["bias"],
-                               gradients.accumulate, own.kernels);
-    } else {
-      sum_gradients_by_boxes(context.exec, own, x, statistics, memory.weights, gradients);
-    }
+    sum_gradients(context.exec, own, x, statistics, memory.weights, gradients);
     add_up_boxes(context, own.sums);
     group_norm_input_gradient(context.exec, options_.grid, options_.groups, values(), x, dy, gamma,
                               statistics.mean, statistics.rstd, sums, written, own.kernels);
@@ -146,31 +140,22 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
   if (casts && !gradients.input.empty()) convert(context.exec, dx, gradients.input);
 }
 
-void GroupNormBlock::sum_by_boxes(const Execution& exec, const Forward& own, const ConstTensor& x) const {
-  for (int box = 0; box < boxes_.count(); ++box) {
-    boxes_.copy_points(exec, box, x, own.points);
-    group_norm_sum(exec, boxes_.grid(), options_.groups, own.points,
-                   own.sums_of_boxes.row_range(box, 1).as<double>(), own.kernels);
-  }
-  add_rows_by_tree(exec, own.sums_of_boxes, own.sums, false);
-}
-
-void GroupNormBlock::sum_gradients_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& x,
-                                            const Statistics& statistics, const ParameterTensors& weights,
-                                            const BlockGradients& gradients) const {
+void GroupNormBlock::sum_gradients(const Execution& exec, const Backward& own, const ConstTensor& x,
+                                   const Statistics& statistics, const ParameterTensors& weights,
+                                   const BlockGradients& gradients) const {
   const Tensor& dgamma = gradients.weights["weight"];
   const Tensor& dbeta = gradients.weights["bias"];
   for (int box = 0; box < boxes_.count(); ++box) {
-    boxes_.copy_points(exec, box, x, own.points);
-    boxes_.copy_points(exec, box, gradients.output, own.gradients);
-    group_norm_sum_gradients(
-        exec, boxes_.grid(), options_.groups, own.points, own.gradients, weights["weight"], statistics.mean,
-        statistics.rstd, own.sums_of_boxes.row_range(box, 1).as<double>(),
-        sum_of_box(own.weight_sums, box, dgamma), sum_of_box(own.bias_sums, box, dbeta), false, own.kernels);
+    group_norm_sum_gradients(exec, boxes_.grid(), options_.groups, boxes_.points_of(exec, box, x, own.points),
+                             boxes_.points_of(exec, box, gradients.output, own.gradients), weights["weight"],
+                             statistics.mean, statistics.rstd,
+                             sum_of_box(own.sums_of_boxes, box, own.sums).as<double>(),
+                             sum_of_box(own.weight_sums, box, dgamma), sum_of_box(own.bias_sums, box, dbeta),
+                             boxes_.is_one() && gradients.accumulate, own.kernels);
   }
-  add_rows_by_tree(exec, own.sums_of_boxes, own.sums, false);
-  add_rows_by_tree(exec, own.weight_sums, dgamma, gradients.accumulate);
-  add_rows_by_tree(exec, own.bias_sums, dbeta, gradients.accumulate);
+  add_sums_of_boxes(exec, own.sums_of_boxes, own.sums, false);
+  add_sums_of_boxes(exec, own.weight_sums, dgamma, gradients.accumulate);
+  add_sums_of_boxes(exec, own.bias_sums, dbeta, gradients.accumulate);
 }
 
 }  // namespace mylos

@@ -46,10 +46,10 @@ class GroupNormBlock final : public Block {
     return options_.part.count() * options_.grid.points() * (options_.grid.channels / options_.groups);
   }
 
-  void sum_by_boxes(const Execution& exec, const Forward& own, const ConstTensor& x) const;
-  void sum_gradients_by_boxes(const Execution& exec, const Backward& own, const ConstTensor& x,
-                              const Statistics& statistics, const ParameterTensors& weights,
-                              const BlockGradients& gradients) const;
+  /// Computes the sums of each sample and group of this rank's box, and the gradients of the parameters.
+  void sum_gradients(const Execution& exec, const Backward& own, const ConstTensor& x,
+                     const Statistics& statistics, const ParameterTensors& weights,
+                     const BlockGradients& gradients) const;
 
   GroupNormOptions options_;
   SumBoxes boxes_;

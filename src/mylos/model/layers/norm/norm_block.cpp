@@ -4,7 +4,6 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
@@ -116,8 +115,8 @@ void NormBlock::backward_by_boxes(const Execution& exec, const Backward& own, co
                   own.statistics, of_points, ParameterTensors(sums), false, own.kernels, {});
     boxes_.put_points(exec, box, own.point_gradient, dx);
   }
-  add_rows_by_tree(exec, own.weight_sums, dgamma, gradients.accumulate);
-  if (norm.has_bias()) add_rows_by_tree(exec, own.bias_sums, dbeta, gradients.accumulate);
+  add_sums_of_boxes(exec, own.weight_sums, dgamma, gradients.accumulate);
+  add_sums_of_boxes(exec, own.bias_sums, dbeta, gradients.accumulate);
 }
 
 }  // namespace mylos

@@ -27,11 +27,10 @@ class LossOfBoxes final : public LossHead {
                   .type = input.type,
                   .shape = {outputs_.grid(), input.shape.axes}};
     const GridPart first = model.part.first_sum_box();
-    for (std::int64_t index = 0; index < outputs_.count(); ++index) {
+    for (int index = 0; index < outputs_.count(); ++index) {
       of_box.part = first;
-      std::int64_t rest = index;
-      for (std::size_t axis = 3; axis-- > 0; rest /= model.part.sums[axis])
-        of_box.part.at[axis] += rest % model.part.sums[axis];
+      const Extents at = outputs_.at_of(index);
+      for (std::size_t axis = 0; axis < 3; ++axis) of_box.part.at[axis] += at[axis];
       boxes_.push_back({make_loss(of_box, box), constants_.size()});
       append_constants(*boxes_.back().loss);
     }
