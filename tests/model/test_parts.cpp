@@ -73,16 +73,24 @@ TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
   LayerOptions drops = conv("a", 2, {3});
   drops.dropout = 0.5;
   expect_refused(divided({drops}), {"mesh.space", "layer 'a'", "dropout"});
-  expect_refused(
-      divided({conv("a", 2, {3}),
-               {.kind = kinds::MaxPool{{.kernel = {3}, .stride = {1}, .padding = {1}}}, .name = "b"}}),
-      {"layer 'b'", "mesh.space", "height", "stride"});
-  expect_refused(divided({{.kind = kinds::AveragePool{}, .name = "a"},
-                          {.kind = kinds::Upsample{.between = Between::linear}, .name = "b"}}),
-                 {"layer 'b'", "mesh.space", "height", "nearest"});
+  const auto pooled = [](const kinds::MaxPool& pool, std::int64_t points = 12 * 16) {
+    ModelOptions model = divided({conv("a", 2, {3}), {.kind = pool, .name = "b"}});
+    model.outputs = points * 2;
+    return model;
+  };
+  expect_refused(pooled({{.kernel = {3}, .stride = {1}}}, 10 * 14),
+                 {"layer 'b'", "mesh.space", "height", "padding"}, errors::bad_layer);
+  expect_refused(pooled({{.kernel = {4}}}, 3 * 4),
+                 {"layer 'b'", "mesh.space", "6 points in height", "stride of 4"}, errors::bad_layer);
+  expect_refused(pooled({{.kernel = {9}, .stride = {1}, .padding = {4}}}),
+                 {"layer 'b'", "6 points in height", "reads 8", "fewer boxes"}, errors::bad_layer);
+  expect_refused(pooled({{.kernel = {3}, .stride = {1}, .padding = {1}, .edges = Padding::periodic}}),
+                 {"layer 'b'", "mesh.space", "height", "edges = \"zero\""});
   // Along an axis that is whole they are right.
-  LayerOptions windows{.kind = kinds::MaxPool{{.kernel = {3, 1}, .stride = {1}, .padding = {1, 0}}}};
-  EXPECT_EQ(made(divided({conv("a", 2, {3}), windows}, {1, 1, 4})).grids.back().extent, (Extents{1, 12, 4}));
+  LayerOptions windows{.kind = kinds::MaxPool{{.kernel = {3, 1}, .stride = {1}}}};
+  ModelOptions along_width = divided({conv("a", 2, {3}), windows}, {1, 1, 4});
+  along_width.outputs = 10 * 16 * 2;
+  EXPECT_EQ(made(along_width).grids.back().extent, (Extents{1, 10, 4}));
 }
 
 TEST(Parts, ConvolutionsWhoseBoxesDoNotMakeUpTheirGridAreRefused) {

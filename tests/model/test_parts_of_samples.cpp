@@ -44,19 +44,22 @@ TEST(PartsOfSamples, EveryKindOfLayerThatTakesPartsIsThatOfWholeSamples) {
   up.kind = kinds::Conv{.kernel = {4}, .stride = {2}, .padding = {1}, .transposed = true};
   LayerOptions over_ranks = with_norm(conv("over_ranks", 4, {3}), NormType::batchnorm, Activation::relu);
   over_ranks.norm_over = NormOver::ranks;
-  ModelOptions model = field({24, 24, 2}, 2,
-                             {{.kind = kinds::Coordinates{}},
-                              with_norm(ring, NormType::groupnorm),
-                              {.kind = kinds::AveragePool{}, .name = "coarse"},
-                              over_ranks,
-                              {.kind = kinds::Add{.gated = true}, .skip_from = "coarse"},
-                              up,
-                              {.kind = kinds::Concat{}, .skip_from = "ring"},
-                              {.kind = kinds::MaxPool{}},
-                              {.kind = kinds::Upsample{}},
-                              {.kind = kinds::Norm{}, .norm = NormType::rmsnorm},
-                              {.kind = kinds::Activation{}, .activation = Activation::silu},
-                              conv("head", 2, {1})});
+  ModelOptions model =
+      field({24, 24, 2}, 2,
+            {{.kind = kinds::Coordinates{}},
+             with_norm(ring, NormType::groupnorm),
+             {.kind = kinds::AveragePool{{.kernel = {3}, .stride = {2}, .padding = {1}}}, .name = "coarse"},
+             over_ranks,
+             {.kind = kinds::Add{.gated = true}, .skip_from = "coarse"},
+             up,
+             {.kind = kinds::Concat{}, .skip_from = "ring"},
+             {.kind = kinds::MaxPool{{.kernel = {4}, .stride = {2}, .padding = {1}}}},
+             {.kind = kinds::Upsample{.between = Between::linear}},
+             {.kind = kinds::MaxPool{}},
+             {.kind = kinds::Upsample{}},
+             {.kind = kinds::Norm{}, .norm = NormType::rmsnorm},
+             {.kind = kinds::Activation{}, .activation = Activation::silu},
+             conv("head", 2, {1})});
   model.residual = true;
   expect_parts(model, "layers");
   model.residual = false;

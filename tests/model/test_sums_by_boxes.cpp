@@ -65,6 +65,8 @@ TEST(SumsByBoxes, HaveTheBitsOfEveryDivision) {
   ModelOptions model = field({16, 24, 2}, 2,
                              {{.kind = kinds::Coordinates{}},
                               with_norm(ring, NormType::groupnorm),
+                              {.kind = kinds::MaxPool{{.kernel = {3}, .stride = {2}, .padding = {1}}}},
+                              {.kind = kinds::Upsample{.between = Between::linear}},
                               with_norm(grouped, NormType::layernorm, Activation::silu),
                               {.kind = kinds::Norm{}, .norm = NormType::rmsnorm},
                               up,

@@ -35,6 +35,7 @@ struct PoolAxis {
   std::int64_t stride = 1;
   std::int64_t padding = 0;
   Divisor stride_of = Divisor(1);
+  bool all_full = false;  // every window sees `window` points
 
   /// Returns the points that a window sees.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Span seen(std::int64_t index) const {
@@ -246,8 +247,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_alike(const PoolLine& line, std::int64
   const PoolAxis& axis = line.axis;
   if constexpr (!runs_on_host) {
     function(0, count, position);
-  } else if (axis.padding == 0) {
-    function(0, count, 0);  // all windows see `window` points
+  } else if (axis.all_full) {
+    function(0, count, 0);
   } else {
     const std::int64_t past_full =
         axis.points + axis.padding - axis.window;  // the begin of the last complete window

@@ -58,12 +58,19 @@ PoolBuffers::PoolBuffers(const PoolStages& stages, const PoolNeeds& needs, std::
 }
 
 PoolAxis pool_axis(const PoolShape& shape, std::size_t axis) {
-  return {.points = shape.input.extent[axis],
-          .windows = output_grid(shape).extent[axis],
-          .window = shape.window[axis],
-          .stride = shape.stride[axis],
-          .padding = shape.padding[axis],
-          .stride_of = Divisor(shape.stride[axis])};
+  PoolAxis result{.points = shape.input.extent[axis],
+                  .windows = output_grid(shape).extent[axis],
+                  .window = shape.window[axis],
+                  .stride = shape.stride[axis],
+                  .padding = shape.padding[axis],
+                  .stride_of = Divisor(shape.stride[axis])};
+  result.all_full =
+      result.seen(0).count() == result.window && result.seen(result.windows - 1).count() == result.window;
+  return result;
+}
+
+bool max_pool_reads_output(const PoolShape& shape) {
+  return pools_by_windows(shape);
 }
 
 bool all_points_seen(const PoolShape& shape) {
@@ -116,12 +123,13 @@ void check(const PoolShape& shape) {
                  "pooling by windows of {} points with stride {} in {}: both must be 1 to {}", window,
                  shape.stride[axis], axis_names[axis], max_points);
     }
-    if (padding < 0 || padding >= window) {
+    const std::int64_t far = padding + shape.far_padding[axis];
+    if (padding < 0 || padding >= window || far < 0 || far >= window) {
       fail_input(errors::bad_layer,
                  "pooling by windows of {} points with padding {} in {}: padding must be less than a window",
                  window, padding, axis_names[axis]);
     }
-    if (shape.input.extent[axis] + 2 * padding < window) {
+    if (shape.input.extent[axis] + padding + far < window) {
       fail_input(
           errors::bad_layer,
           "pooling by windows of {} points with padding {} in {}, where the grid has {}: no window fits",
@@ -138,8 +146,8 @@ void check(const PoolShape& shape) {
 GridShape output_grid(const PoolShape& shape) {
   GridShape output = shape.input;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    output.extent[axis] =
-        (shape.input.extent[axis] + 2 * shape.padding[axis] - shape.window[axis]) / shape.stride[axis] + 1;
+    const std::int64_t padded = shape.input.extent[axis] + 2 * shape.padding[axis] + shape.far_padding[axis];
+    output.extent[axis] = (padded - shape.window[axis]) / shape.stride[axis] + 1;
   }
   return output;
 }

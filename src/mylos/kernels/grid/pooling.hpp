@@ -17,6 +17,7 @@ struct PoolShape {
   Extents window = {1, 1, 1};
   Extents stride = {1, 1, 1};
   Extents padding = {0, 0, 0};  ///< on both sides, less than the window, so that every window sees a point
+  Extents far_padding = {0, 0, 0};  ///< more of it at the far end, or less
 };
 
 /// Throws Error (bad input) that says what would be right.
@@ -41,6 +42,9 @@ struct PoolWorkspace {
 /// overlap. The maximum of a window with NaN is NaN.
 void max_pool_forward(const Execution& exec, const PoolShape& shape, const ConstTensor& x, const Tensor& y,
                       void* workspace);
+
+/// Returns whether max_pool_backward reads the output; if not, it may be empty.
+[[nodiscard]] bool max_pool_reads_output(const PoolShape& shape);
 
 /// Adds a window's gradient to the first of its maxima or, if it has NaN, to the first NaN. That point is
 /// found again from input and output, so that nothing else is stored.

@@ -22,6 +22,8 @@ struct UpsampleAxis {
   bool linear;
   Divisor factor_of;
   PaddingKind edges;
+  std::int64_t first;  // of the finer points that y has
+  std::int64_t past;   // the last of them
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Between between(std::int64_t fine) const {
     if (!linear) return {{factor_of.quotient(fine), 0}, {1.0f, 0.0f}};
@@ -49,12 +51,12 @@ struct UpsampleAxis {
   /// Return the range of fine points that may see a point; periodic: beyond the axis they are those of the
   /// other end.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t begin(std::int64_t point) const {
-    const std::int64_t first = (linear ? point - 1 : point) * factor;
-    return first < 0 && !sees_around() ? 0 : first;
+    const std::int64_t from = (linear ? point - 1 : point) * factor;
+    return from < first && !sees_around() ? first : from;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t end(std::int64_t point) const {
-    const std::int64_t past = (linear ? point + 2 : point + 1) * factor;
-    return sees_around() ? past : launch::smaller(past, points * factor);
+    const std::int64_t to = (linear ? point + 2 : point + 1) * factor;
+    return sees_around() ? to : launch::smaller(to, past);
   }
   /// Returns the fine point of the axis that a point of such a range is.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t wrapped(std::int64_t fine) const {
@@ -76,9 +78,13 @@ struct UpsampleAxes {
         channels(shape.input.channels) {}
 
   static UpsampleAxis axis_of(const UpsampleShape& shape, std::size_t axis) {
-    return {shape.input.extent[axis], shape.factor[axis],
+    return {shape.input.extent[axis],
+            shape.factor[axis],
             shape.interpolation == Interpolation::linear && shape.factor[axis] > 1,
-            Divisor(shape.factor[axis]), shape.edges[axis]};
+            Divisor(shape.factor[axis]),
+            shape.edges[axis],
+            shape.left_out.before[axis],
+            shape.input.extent[axis] * shape.factor[axis] - shape.left_out.after[axis]};
   }
 
   UpsampleAxis depth, height, width;
@@ -92,9 +98,9 @@ void forward(const Execution& exec, const UpsampleShape& shape, std::int64_t sam
       exec, "upsample", samples, output_grid(shape),
       KOKKOS_LAMBDA(std::int64_t sample, const Triple& fine, std::int64_t row, std::int64_t first,
                     std::int64_t count) {
-        const Between depth = axes.depth.between(fine[0]);
-        const Between height = axes.height.between(fine[1]);
-        const Between width = axes.width.between(fine[2]);
+        const Between depth = axes.depth.between(fine[0] + axes.depth.first);
+        const Between height = axes.height.between(fine[1] + axes.height.first);
+        const Between width = axes.width.between(fine[2] + axes.width.first);
         float sum[tile_width];
         for_each_in_tile(count, [&](std::int64_t i) { sum[i] = 0.0f; });
         for (int corner = 0; corner < 8; ++corner) {
@@ -138,7 +144,9 @@ void backward(const Execution& exec, const UpsampleShape& shape, std::int64_t sa
               const std::int64_t w = axes.width.wrapped(along_w);
               const float weight = of_plane * axes.width.weight(w, point[2]);
               if (weight == 0.0f) continue;
-              const std::int64_t seeing = sample * fine.points() + fine.index(d, h, w);
+              const std::int64_t seeing =
+                  sample * fine.points() +
+                  fine.index(d - axes.depth.first, h - axes.height.first, w - axes.width.first);
               float buffer[tile_width];
               const auto gradient = tile_values(dy + seeing * axes.channels + first, count, buffer);
               for_each_in_tile(count, [&](std::int64_t i) { sum[i] += weight * gradient[i]; });
@@ -186,7 +194,10 @@ GridEdges UpsampleShape::read_edges() const {
 
 GridShape output_grid(const UpsampleShape& shape) {
   GridShape fine = shape.input;
-  for (std::size_t axis = 0; axis < 3; ++axis) fine.extent[axis] *= shape.factor[axis];
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    fine.extent[axis] *= shape.factor[axis];
+    fine.extent[axis] -= shape.left_out.before[axis] + shape.left_out.after[axis];
+  }
   return fine;
 }
 

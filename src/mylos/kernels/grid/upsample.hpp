@@ -10,6 +10,7 @@
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/grid/margins.hpp"
 #include "mylos/kernels/grid/padding_kinds.hpp"
 
 namespace mylos {
@@ -21,6 +22,8 @@ struct UpsampleShape {
   Extents factor = {1, 1, 1};
   Interpolation interpolation = Interpolation::nearest;
   PaddingKinds edges = {};  ///< linear: zero, periodic or reflect; zero: the outermost point
+  HaloWidths left_out =
+      {};  ///< finer points at the ends, of axes that are not periodic, which y does not have
 
   /// Returns the grid with the points beyond its edges that an interpolation reads.
   [[nodiscard]] GridEdges read_edges() const;

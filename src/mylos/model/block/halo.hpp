@@ -11,6 +11,7 @@
 
 #include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/grid_part.hpp"
+#include "mylos/base/pieces.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/margins.hpp"
 #include "mylos/model/sample_ranks.hpp"
@@ -24,17 +25,32 @@ namespace mylos {
          part.has_boxes(static_cast<std::size_t>(around));
 }
 
+/// Returns a part for each combination of edges of the whole grid that parts of it have.
+[[nodiscard]] std::vector<GridPart> parts_by_edges(const GridPart& part);
+
 class Halo {
  public:
   /// `periodic`: of each axis; beyond the edges of others lie zeros. Throws Error (bad_input) if a box has
   /// fewer points than its neighbour reads.
   Halo(const GridShape& box, const HaloWidths& widths, const std::array<bool, 3>& periodic);
+  /// Returns the same of this part of a grid without the points beyond edges that are not periodic. Messages
+  /// have the sizes of all other parts.
+  [[nodiscard]] Halo inside(const GridPart& part) const;
+  /// Returns the same of this part, whose own points stand for those beyond edges of the kinds reflect and
+  /// pole. The widths must be those of check(GridEdges), the same at both ends.
+  [[nodiscard]] Halo with_edges(const PaddingKinds& edges, const GridPart& part) const;
 
-  /// Returns whether there are such points.
-  [[nodiscard]] bool none() const { return extended_ == box_; }
+  /// Returns whether there are such points, in any part.
+  [[nodiscard]] bool none() const { return largest_ == box_; }
   [[nodiscard]] const HaloWidths& widths() const { return widths_; }
   /// Returns the box with these points.
   [[nodiscard]] const GridShape& extended() const { return extended_; }
+  /// Returns the box in the middle of these points.
+  [[nodiscard]] MarginShape margins() const {
+    return {.inner = box_, .outer = extended_.extent, .before = widths_.before};
+  }
+  /// Takes memory for extended rows, of as many bytes as those of any other part; empty if none().
+  [[nodiscard]] Tensor take_extended(Pieces& pieces, DType type, std::int64_t rows) const;
   /// Returns the bytes of workspace that extend() needs, for `rows` samples and for fewer.
   [[nodiscard]] std::size_t workspace_bytes(DType type, std::int64_t rows) const;
   /// Appends the calls that extend() makes.
@@ -54,8 +70,12 @@ class Halo {
 
   GridShape box_;
   GridShape extended_;
+  GridShape largest_;  // extended box of all parts
   HaloWidths widths_;
+  HaloWidths read_;  // by parts that do not end at an edge
   std::array<bool, 3> periodic_;
+  PaddingKinds edges_ = {};
+  std::array<bool, 3> is_first_ = {}, is_last_ = {};  // along axes of these kinds
 };
 
 }  // namespace mylos

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"
 #include "mylos/model/block/halo.hpp"
@@ -23,8 +24,7 @@ void append_pool(GrowingChain& network, std::string_view kind, PoolType pool, co
                  std::size_t axes) {
   PoolOptions options{.name = network.name(), .pool = pool, .shape = shape};
   options.type = network.types().without_weights(network.name(), kind);
-  if (pool == PoolType::global_average && network.last().axes > 0)
-    options.boxes = network.model().part.count();
+  if (pool != PoolType::global_average || network.last().axes > 0) options.part = network.model().part;
   auto block = std::make_unique<PoolBlock>(std::move(options));
   const GridShape output = block->output();
   network.append(std::move(block), output, axes);
@@ -52,24 +52,26 @@ void append_edges(GrowingChain& network, const Edges& edges, std::string_view ki
   network.append(std::make_unique<MarginBlock>(std::move(pad)), shape.input);
 }
 
-/// Refuses windows of several boxes.
+/// Refuses windows that no rank can compute of its box.
 void require_windows_of_boxes(const GrowingChain& network, const PoolShape& shape,
                               const PaddingKinds& edges) {
   const GridPart& part = network.model().part;
+  if (!part.is_split()) return;
   if (divides_meridians(edges, part))
     network.refuse(errors::keys_conflict,
                    "has 'edges' of poles, and mesh.space divides the axis around them; divide another axis");
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t window = shape.window[axis];
-    const std::int64_t points = shape.input.extent[axis];
-    const bool is_inside = shape.stride[axis] == window && shape.padding[axis] == 0 && points % window == 0;
-    if (!part.is_split(axis) || is_inside) continue;
+    if (!part.is_split(axis) || shape.padding[axis] == 0 || edges[axis] == PaddingKind::zero) continue;
     network.refuse(
         errors::keys_conflict,
-        "pools windows of {} points of {} at a stride of {} and with {} of padding, and mesh.space "
-        "divides that axis into boxes of {} points there; give a 'stride' equal to 'kernel', no "
-        "'padding' and boxes of a multiple of that, or divide another axis",
-        window, axis_names[axis], shape.stride[axis], shape.padding[axis], points);
+        "has 'edges' with points beyond them in {}, which mesh.space divides; use edges = \"zero\", "
+        "which averages and maxima leave out, or divide another axis",
+        axis_names[axis]);
+  }
+  try {
+    static_cast<void>(split(shape, part));
+  } catch (const Error& error) {
+    network.refuse(errors::bad_layer, "cannot pool boxes of {}: {}", describe(shape.input), error.message());
   }
 }
 

@@ -20,19 +20,6 @@ UpsampleShape upsampling_of(const kinds::Upsample& layer, const LayerInput& inpu
   return checked(shape, input, "make finer");
 }
 
-/// Refuses interpolation between the points of several boxes.
-void require_points_of_boxes(const GrowingChain& network, const UpsampleShape& shape) {
-  const GridPart& part = network.model().part;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (!part.is_split(axis) || shape.factor[axis] == 1 || shape.interpolation == Interpolation::nearest)
-      continue;
-    network.refuse(errors::keys_conflict,
-                   "interpolates between points (between = \"linear\"), and mesh.space divides {}; use "
-                   "between = \"nearest\" or a transposed \"conv\", or divide another axis",
-                   axis_names[axis]);
-  }
-}
-
 }  // namespace
 
 kinds::Upsample kinds::Upsample::stated() const {
@@ -45,7 +32,7 @@ void kinds::Upsample::append_to(GrowingChain& network, const LayerOptions& /*lay
   UpsampleOptions options;
   options.name = network.name();
   options.shape = upsampling_of(*this, network.input());
-  require_points_of_boxes(network, options.shape);
+  options.part = network.model().part;
   options.type = network.types().without_weights(network.name(), traits.name);
   auto block = std::make_unique<UpsampleBlock>(std::move(options));
   const GridShape output = block->output();
