@@ -165,10 +165,10 @@ def check_refusals(command):
     refuse("bad-layer", "reflect", run="reflect")
     train(command, "dropout", model=dict(dropout=0.1))
     refuse("keys-conflict", "dropout", run="dropout")
-    dense = dict(model=dict(type="chain", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None),
-                 layers=[layer("conv", outputs=4, kernel=3), layer("dense", outputs=384)])
-    train(command, "dense", **dense)
-    refuse("keys-conflict", "dense", run="dense")
+    places = dict(model=dict(type="chain", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None),
+                  layers=[layer("positions"), layer("conv", outputs=2, kernel=3)])
+    train(command, "positions", **places)
+    refuse("keys-conflict", "positions", run="positions")
     command.must_refuse(["predict", "refused", "plane.h5", "out.h5", "--space", "0,2"], "bad-argument", "--space")
 
 

@@ -137,8 +137,8 @@ def check_refusals(command):
     refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))
     refuse("keys-conflict", "pad", model=FNO["model"] | dict(padding=[0.25, 0]))
-    command.write("dense.toml", plane_deck(**{**STRIDED, "layers": [*STRIDED["layers"], layer("dense", outputs=768)]}))
-    command.must_refuse(["train", "dense.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "dense", ranks=2)
+    command.write("places.toml", plane_deck(**{**STRIDED, "layers": [*STRIDED["layers"], layer("positions")]}))
+    command.must_refuse(["train", "places.toml", "mesh.space=[2, 1]"], "keys-conflict", "mesh.space", "positions", ranks=2)
 
 
 def write_volume(command, extents):

@@ -46,6 +46,30 @@ TEST(StoreOfBoxes, ReadsMoreRowsThanItsBufferHolds) {
                 measured(1 + sample, 2048 + column));
 }
 
+TEST(StoreOfBoxes, ReadsTheTruthOfWholeSamples) {
+  const TemporaryFolder folder;
+  const GridPart part{{1, 2, 1}, {0, 1, 0}};
+  const Dataset vectors(write_grid(folder / "a.h5", 5, 24));  // as many targets as points
+  const auto of_box = vectors.part(part, {}, true);
+  EXPECT_EQ(of_box->features() * 2, vectors.features());
+  ASSERT_EQ(of_box->outputs(), 24);
+  std::vector<float> own(3 * 24), whole(3 * 24);
+  of_box->read_targets(2, 3, own.data());
+  vectors.read_targets(2, 3, whole.data());
+  EXPECT_EQ(own, whole);
+  EXPECT_EQ(of_box->target_names(), vectors.target_names());
+  EXPECT_EQ(of_box->location_of_target(2, 23), vectors.location_of_target(2, 23));
+  write_images(folder / "c.h5", 4, 36, 3);
+  const Dataset images(folder / "c.h5");
+  const auto labelled = images.part(part, {6, 6, 1}, true);
+  EXPECT_EQ(labelled->features(), 18);
+  EXPECT_EQ(labelled->outputs(), 3);
+  std::vector<std::int32_t> labels(4), expected(4);
+  labelled->read_labels(0, 4, labels.data());
+  images.read_labels(0, 4, expected.data());
+  EXPECT_EQ(labels, expected);
+}
+
 TEST(StoreOfBoxes, RefusesTargetsThatDoNotLieOnTheGrid) {
   const TemporaryFolder folder;
   const auto refusal_of = [&](const Dataset& whole, const char* text) {

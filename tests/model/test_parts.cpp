@@ -64,8 +64,6 @@ TEST(Parts, SamplesThatCannotBeDividedAreRefused) {
 }
 
 TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
-  expect_refused(divided({conv("a", 2, {3}), {.kind = kinds::Dense{}, .name = "b"}}),
-                 {"mesh.space", "layer 'b' (dense)", "global_pool"});
   expect_refused(divided({conv("a", 2, {3}), {.kind = kinds::Positions{}, .name = "b"}}),
                  {"mesh.space", "layer 'b' (positions)", "conv"});
   expect_refused(divided({{.kind = kinds::Spectral{.modes = {12, 17}}, .name = "a", .outputs = 2}}),
@@ -91,6 +89,31 @@ TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
   ModelOptions along_width = divided({conv("a", 2, {3}), windows}, {1, 1, 4});
   along_width.outputs = 10 * 16 * 2;
   EXPECT_EQ(made(along_width).grids.back().extent, (Extents{1, 10, 4}));
+}
+
+TEST(Parts, ADenseLayerGathersTheWholeGrid) {
+  ModelOptions model = divided(
+      {conv("a", 2, {3}), {.kind = kinds::Dense{}, .name = "b", .outputs = 5}, {.kind = kinds::Dense{}}},
+      {1, 2, 2});
+  model.outputs = 3;
+  model.loss = losses::CrossEntropy{};
+  const Chain box = made(model);
+  EXPECT_EQ(box.stage_name(1), "b.gather");
+  EXPECT_EQ(box.signature(1).inputs, 6 * 8 * 2);
+  EXPECT_EQ(box.signature(1).outputs, 12 * 16 * 2);
+  EXPECT_EQ(box.outputs(), 3);
+  EXPECT_EQ(sample_exchanges(box, 3).sums, std::size_t{3} * 12 * 16 * 2 * sizeof(double));
+  model.part = {};
+  const Chain whole = made(model);
+  EXPECT_EQ(box.parameter_count(), whole.parameter_count());
+  EXPECT_EQ(box.blocks.size(), whole.blocks.size() + 1);
+}
+
+TEST(Parts, BatchNormOfAVectorIsRefused) {
+  ModelOptions model = divided({conv("a", 2, {3}), {.kind = kinds::Dense{}, .name = "b", .outputs = 5}});
+  model.chain.back().norm = NormType::batchnorm;
+  model.outputs = 5;
+  expect_refused(model, {"mesh.space", "layer 'b'", "batchnorm", "layernorm"});
 }
 
 TEST(Parts, ConvolutionsWhoseBoxesDoNotMakeUpTheirGridAreRefused) {

@@ -37,6 +37,45 @@ TEST(PartsOfSamples, ClassifiersCountEachBoxOnce) {
   expect_parts(model, "classifier");
 }
 
+/// The networks of model.type = "cnn" and "resnet", and the losses of vectors.
+TEST(PartsOfSamples, NetworksOfVectorsAreThoseOfWholeSamples) {
+  ModelOptions cnn = model_on({48, 48, 2}, 5, {});
+  cnn.type = ModelType::cnn;
+  cnn.channels = {4, 6};
+  cnn.hidden = {7};
+  cnn.norm = NormType::layernorm;
+  ModelOptions resnet = model_on({24, 24, 2}, 5, {});
+  resnet.type = ModelType::resnet;
+  resnet.channels = {4, 6};
+  resnet.blocks = 1;
+  resnet.norm = NormType::batchnorm;
+  const auto expect = [](ModelOptions model, const std::vector<Loss>& of_numbers) {
+    const std::string name(name_of(model.type));
+    for (const DType compute : {DType::fp32, DType::bf16, DType::fp16})
+      expect_parts(model, fmt::format("{} in {}", name, name_of(compute)), compute);
+    for (const Loss& loss : of_numbers) {
+      model.loss = loss;
+      expect_parts(model, fmt::format("{}, {}", name, name_of(loss)));
+    }
+  };
+  expect(cnn, {losses::Mse{}});
+  expect(resnet, {losses::RelativeL2{}, losses::Gaussian{}});
+}
+
+/// Dense layers on lines and volumes, also as the first layer, and as many outputs as there are points.
+TEST(PartsOfSamples, DenseLayersReadWholeGrids) {
+  const auto dense = [](std::int64_t outputs, Activation activation = Activation::gelu) {
+    return LayerOptions{.kind = kinds::Dense{}, .outputs = outputs, .activation = activation};
+  };
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{24, 2}, {12, 12, 24, 2}}) {
+    ModelOptions model = model_on(shape, 24, {conv("a", 2, {3}), dense(6), dense(24, Activation::none)});
+    model.loss = losses::Mse{};
+    expect_parts(model, fmt::format("dense on {} axes", shape.size() - 1));
+  }
+  ModelOptions first = model_on({24, 24, 2}, 5, {dense(6), dense(0, Activation::none)});
+  expect_parts(first, "dense alone");
+}
+
 TEST(PartsOfSamples, EveryKindOfLayerThatTakesPartsIsThatOfWholeSamples) {
   LayerOptions ring = conv("ring", 4, {5});
   std::get<kinds::Conv>(ring.kind).edges = Padding::periodic;

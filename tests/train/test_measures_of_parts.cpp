@@ -10,6 +10,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/data/files/scaling/normalizer_of_box.hpp"
 #include "mylos/data/run/run_data.hpp"
+#include "mylos/model/network/make_chain.hpp"
 #include "support/refusal.hpp"
 #include "train/constant_pass.hpp"
 
@@ -122,6 +123,20 @@ TEST(MeasuresOfParts, ThoseOfWholeSamplesAreRefused) {
   options.run.rollout_steps = 12;
   EXPECT_TRUE(test::refuses(errors::not_measured, {"run.metrics", "rollout12", "mesh.space"},
                             [&] { require_measures_of_parts(options, none, {}); }));
+}
+
+TEST(MeasuresOfParts, VectorsHaveAll) {
+  Options options;
+  options.mesh.space = {2, 1};
+  options.model.type = ModelType::chain;
+  options.model.shape = {4, 6, 2};
+  options.model.inputs = 48;
+  options.model.outputs = 3;
+  options.model.part = {{1, 2, 1}, {0, 1, 0}};
+  options.model.loss = losses::Mse{};
+  options.model.chain = {{.kind = kinds::GlobalPool{}}, {.kind = kinds::Dense{}}};
+  options.run.metrics = {Measure::r2, Measure::relative_l2};
+  require_measures_of_parts(options, make_chain(options.model, {}, 1, false), {});
 }
 
 TEST(MeasuresOfParts, TargetsOnOtherPointsAreRefused) {

@@ -51,20 +51,21 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const Chain& chain = open->opened.chain();
   const Normalizer normalizer =
       divided ? normalizer_of(network, divided->mesh.part()) : network.training.normalizer;
+  const bool has_boxes = divided && !gives_vector(network);  // of outputs
   require_part(*open->opened.data, part);
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   Communicator& communicator = *open->communicator;
   RankGroup& ranks = communicator.ranks();
   run_on_all(ranks, [&] {
     require_measured(network.path, measures, chain);
-    if (divided) require_measured_in_boxes(arguments.mesh, measures);
+    if (has_boxes) require_measured_in_boxes(arguments.mesh, measures);
     if (arguments.variables) require_variables(network.path, chain);
   });
   std::unique_ptr<EvaluationPass> pass;
   run_on_all(ranks, [&] { pass = open->pass_over(part); });
   const InferenceContext context = open->context();
   // An interval holds all points of a channel at once, of which every rank has others.
-  const bool has_intervals = network.calibration && !divided;
+  const bool has_intervals = network.calibration && !has_boxes;
   StatedUncertainty uncertainty(target_shape(chain), network,
                                 has_intervals ? network.calibration : std::nullopt, normalizer.targets);
   if (arguments.variables) uncertainty.measure_errors();
@@ -73,6 +74,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
                      uncertainty.any() ? float_output_bytes(chain, open->model->samples()) : 0);
   std::vector<float> means, deviations, quantiles;
   const auto observe = [&](const StepContext& step, const Batch& batch) {
+    if (!pass->counts()) return;
     copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, outputs), means);
     const auto numbers = static_cast<std::size_t>(batch.samples * outputs);
     if (uncertainty.shape().has_deviations) {
@@ -86,7 +88,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   Evaluation result =
       evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator, *pass, measures,
                uncertainty.any() ? ObserveBatch(observe) : ObserveBatch(), normalizer.targets);
-  const UncertaintyResult sure = uncertainty.result(ranks, pass->boxes());
+  const UncertaintyResult sure = uncertainty.result(ranks, has_boxes ? pass->boxes() : 1);
   const std::string outside = describe_outside(ranks, open->opened, *pass, part);
   const Output output = standard_output(communicator.rank());
   const std::string summary =

@@ -119,9 +119,9 @@ void PredictionWriter::write_bounds(const ComputedSamples& samples, std::span<co
 namespace {
 
 /// Throws Error (bad_input) where the command line asks for what boxes of samples do not have.
-void require_divisible(const PredictArguments& arguments) {
+void require_divisible(const OpenedNetwork& opened, const PredictArguments& arguments) {
   const std::string space = text_of_space(arguments.mesh);
-  if (is_table(arguments.output))
+  if (is_table(arguments.output) && !gives_vector(opened.network))
     fail_input(errors::bad_argument, "{}: a table has complete rows of samples, which no rank has; write {}",
                space, std::filesystem::path(arguments.output).replace_extension(".h5").string());
   if (!arguments.flags.empty())
@@ -143,7 +143,7 @@ void require_predictable(const OpenedNetwork& opened, const PredictArguments& ar
   require_other_than_data(network.options.data, arguments.output);
   require_replaceable(arguments.output,
                       is_table(arguments.output) ? OutputKind::other : OutputKind::predictions);
-  if (divides(arguments.mesh)) require_divisible(arguments);
+  if (divides(arguments.mesh)) require_divisible(opened, arguments);
   if (arguments.flags.empty()) return;
   if (!is_table(arguments.flags))
     fail_input(errors::bad_argument, "--flags {}: is a table; its name ends in .csv", arguments.flags);

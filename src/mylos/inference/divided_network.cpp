@@ -16,11 +16,12 @@ namespace {
 
 /// Boxes are written where their inputs lie.
 void require_same_points(const StoredNetwork& network, const Chain& chain, const GridBox& box) {
+  if (gives_vector(network)) return;
   const bool is_on_grid = !chain.grids.empty() && chain.grids.back().extent == box.count;
   if (is_on_grid && network.chain.outputs() % box.grid_points() == 0) return;
   fail_input(errors::keys_conflict,
              "mesh.space divides samples whose outputs lie on the points of their inputs, and those of {} "
-             "are {} numbers of another shape; leave --space out",
+             "are {} numbers on other points; leave --space out",
              network.path, network.chain.outputs());
 }
 
@@ -43,6 +44,11 @@ DividedNetwork divide(const StoredNetwork& network, const MeshOptions& mesh, con
 
 GridBox DividedNetwork::box(const StoredNetwork& whole) const {
   return box_of_samples(whole, mesh.part());
+}
+
+bool gives_vector(const StoredNetwork& network) {
+  const std::vector<GridShape>& grids = network.chain.grids;
+  return grids.empty() || grids.back().points() == 1;
 }
 
 bool divides(const MeshOptions& mesh) {
@@ -68,7 +74,7 @@ GridBox box_of_samples(const StoredNetwork& network, const GridPart& part) {
 }
 
 Normalizer normalizer_of(const StoredNetwork& network, const GridPart& part) {
-  return part_of(network.training.normalizer, network.options.model.shape, part);
+  return part_of(network.training.normalizer, network.options.model.shape, part, gives_vector(network));
 }
 
 std::string text_of_space(const MeshOptions& mesh) {

@@ -23,6 +23,10 @@ struct DividedNetwork {
   [[nodiscard]] GridBox box(const StoredNetwork& whole) const;
 };
 
+/// Returns whether the outputs of samples that boxes divide are a vector: all ranks of a sample have it
+/// whole.
+[[nodiscard]] bool gives_vector(const StoredNetwork& network);
+
 /// Returns whether there are several boxes.
 [[nodiscard]] bool divides(const MeshOptions& mesh);
 
@@ -33,7 +37,8 @@ struct DividedNetwork {
 
 /// Returns the extents of the grid of the network's samples; empty: they are vectors.
 [[nodiscard]] std::vector<std::int64_t> extents_of_samples(const StoredNetwork& network);
-/// Returns the box of a part of the network's samples, on whose points its outputs lie.
+/// Returns the box of a part of the network's samples, on whose points its outputs lie unless they are a
+/// vector.
 [[nodiscard]] GridBox box_of_samples(const StoredNetwork& network, const GridPart& part);
 /// Returns the normalizer of a part of the network's samples.
 [[nodiscard]] Normalizer normalizer_of(const StoredNetwork& network, const GridPart& part);

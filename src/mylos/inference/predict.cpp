@@ -32,7 +32,8 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
   for (bool has_more = true; has_more;) {
     ComputedSamples share;
     const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
-      share = {{batch.first_sample, batch.samples}, pass.part()};
+      if (!pass.counts()) return;  // another rank has the same outputs
+      share = {{batch.first_sample, batch.samples}, pass.shares_truth() ? GridPart() : pass.part()};
       copy_outputs(step, context.model, memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
       const std::size_t numbers = own.size();
       own.resize(numbers * (1 + levels + (has_deviations ? 1 : 0)));

@@ -79,7 +79,7 @@ void add_mesh_keys(Schema& schema) {
       "the "
       "same 'sums' have the same bits on every 'space' that divides them, and on ranks with whole samples. "
       "Default: none; a reproducible run with a 'space' needs them.");
-  keys.only_with(with("model.type", {"chain", "unet", "fno"}));
+  keys.only_with(with("model.type", {"chain", "cnn", "resnet", "unet", "fno"}));
   keys.only_with({"sums"}, with("run.reproducible", {"true"}));
 }
 

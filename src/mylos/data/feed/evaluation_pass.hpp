@@ -18,7 +18,8 @@ struct EvaluationOptions {
   std::int64_t max_samples = 256;  // per batch
   int rank = 0;
   int ranks = 1;
-  GridPart part = {};  // of each sample; ranks that hold boxes of the same have the same `rank`
+  GridPart part = {};        // of each sample; ranks that hold boxes of the same have the same `rank`
+  bool whole_truth = false;  // labels or targets are of the sample, not of its part
   /// The same batches for every number of ranks: only the last batch may have fewer samples.
   bool whole_batches = false;
   bool counts_outside = false;     // counts inputs outside the range of the training data
@@ -70,6 +71,11 @@ class EvaluationPass {
   /// Returns the part of each sample that the pass reads, and the number of such parts.
   [[nodiscard]] virtual GridPart part() const { return {}; }
   [[nodiscard]] std::int64_t boxes() const { return part().count(); }
+  /// Returns whether ranks that read parts of a sample have the same truth of it, and the same outputs: a
+  /// vector.
+  [[nodiscard]] virtual bool shares_truth() const { return false; }
+  /// Returns whether this rank's outputs count in sums over ranks: those of a vector once for each sample.
+  [[nodiscard]] bool counts() const { return !shares_truth() || part().at == GridPart().at; }
   /// Returns the next batch, valid until the next call; nullptr after the last. Throws Error if the data are
   /// wrong.
   [[nodiscard]] virtual const Batch* next() = 0;

@@ -43,6 +43,7 @@ struct EvaluationReader::State {
   Batch batch;
   bool counts_outside;
   GridPart part;
+  bool whole_truth;
   OutsideRange outside_range;
   std::vector<std::int64_t> outside_samples;  // of boxes
 
@@ -59,7 +60,8 @@ struct EvaluationReader::State {
         truth(static_cast<std::size_t>(capacity * samples.shape().truth_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
                        samples.shape().input_type == DType::fp32),
-        part(options.part) {}
+        part(options.part),
+        whole_truth(options.whole_truth) {}
 };
 
 EvaluationReader::EvaluationReader(const SampleStore& store, Split split, const Normalizer& normalizer,
@@ -74,6 +76,10 @@ Share EvaluationReader::share() const {
 
 GridPart EvaluationReader::part() const {
   return state_->part;
+}
+
+bool EvaluationReader::shares_truth() const {
+  return state_->part.is_split() && state_->whole_truth;
 }
 
 const Batch* EvaluationReader::next() {

@@ -18,6 +18,7 @@ class EvaluationReader final : public EvaluationPass {
 
   [[nodiscard]] Share share() const override;
   [[nodiscard]] GridPart part() const override;
+  [[nodiscard]] bool shares_truth() const override;
   /// Throws under the conditions of Loader::next.
   [[nodiscard]] const Batch* next() override;
   void rewind() override;

@@ -36,16 +36,17 @@ const char* name_of_truth(Task task) {
   return "nothing";
 }
 
-std::shared_ptr<SampleStore> SampleStore::part(const GridPart& part,
-                                               const std::vector<std::int64_t>& grid) const {
+std::shared_ptr<SampleStore> SampleStore::part(const GridPart& part, const std::vector<std::int64_t>& grid,
+                                               bool whole_truth) const {
   const std::vector<std::int64_t>& known = grid.empty() ? this->grid() : grid;
-  static_cast<void>(box_of(part, extents_of(known), path()));
+  const GridBox box = box_of(part, extents_of(known), path());
+  if (whole_truth) return std::make_shared<StoreOfBoxes>(*this, box, known, true);
   return boxes(part, known);
 }
 
 std::shared_ptr<SampleStore> SampleStore::boxes(const GridPart& part,
                                                 const std::vector<std::int64_t>& grid) const {
-  return std::make_shared<StoreOfBoxes>(*this, box_of(part, extents_of(grid), path()), grid);
+  return std::make_shared<StoreOfBoxes>(*this, box_of(part, extents_of(grid), path()), grid, false);
 }
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {

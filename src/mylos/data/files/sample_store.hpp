@@ -135,12 +135,13 @@ class SampleStore {
   [[nodiscard]] virtual std::int64_t block_samples() const { return 0; }
 
   /// Returns the store of the same samples, of each of which it reads the box alone: the same order, channels
-  /// and names, fewer points. `grid`: of the samples, where the deck gives it; empty: grid(). This store must
-  /// outlive it, keep its order of columns, and has the statistics, identity and checks of the samples.
-  /// Throws Error (bad_value) that names mesh.space unless equal boxes divide the grid, on which the targets
-  /// lie too.
+  /// and names, fewer points. `grid`: of the samples, where the deck gives it; empty: grid(). `whole_truth`:
+  /// labels and targets are those of the whole sample. This store must outlive it, keep its order of columns,
+  /// and has the statistics, identity and checks of the samples. Throws Error (bad_value) that names
+  /// mesh.space unless equal boxes divide the grid, on which other targets lie too.
   [[nodiscard]] std::shared_ptr<SampleStore> part(const GridPart& part,
-                                                  const std::vector<std::int64_t>& grid = {}) const;
+                                                  const std::vector<std::int64_t>& grid = {},
+                                                  bool whole_truth = false) const;
 
  protected:
   /// Returns what part() promises, for a grid that the boxes divide.

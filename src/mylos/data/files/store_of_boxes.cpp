@@ -15,12 +15,14 @@ namespace {
 void require_truth_on_grid(const SampleStore& whole, const GridBox& box) {
   if (whole.task() == Task::none) return;
   if (whole.task() == Task::regression && whole.outputs() % box.grid_points() == 0) return;
-  fail_input(errors::bad_value,
-             "{}: its samples have {}, which do not lie on the {} points of the inputs' grid; mesh.space "
-             "divides samples whose targets are numbers of each of these points",
-             whole.path(),
-             whole.task() == Task::classification ? "labels" : fmt::format("{} targets", whole.outputs()),
-             box.grid_points());
+  fail_input(
+      errors::bad_value,
+      "{}: its samples have {}, which do not lie on the {} points of the inputs' grid, and the network "
+      "computes numbers of each of these points, which mesh.space divides; use a network whose output "
+      "is a vector (\"global_pool\", \"dense\")",
+      whole.path(),
+      whole.task() == Task::classification ? "labels" : fmt::format("{} targets", whole.outputs()),
+      box.grid_points());
 }
 
 /// Returns the names of the columns of a box. Those of channels are the same for each.
@@ -32,15 +34,17 @@ std::vector<std::string> names_in_box(const std::vector<std::string>& names, std
 }  // namespace
 
 StoreOfBoxes::StoreOfBoxes(const SampleStore& whole, const GridBox& box,
-                           const std::vector<std::int64_t>& grid)
-    : whole_(whole), box_(box), shape_(whole.shape()), grid_(grid) {
-  require_truth_on_grid(whole, box);
+                           const std::vector<std::int64_t>& grid, bool whole_truth)
+    : whole_(whole), box_(box), whole_truth_(whole_truth), shape_(whole.shape()), grid_(grid) {
+  if (!whole_truth) require_truth_on_grid(whole, box);
   shape_.features = whole.features() / box.grid_points() * box.points();
-  if (whole.task() == Task::regression) shape_.outputs = whole.outputs() / box.grid_points() * box.points();
+  if (!whole_truth && whole.task() == Task::regression)
+    shape_.outputs = whole.outputs() / box.grid_points() * box.points();
   const std::size_t lacking = box.count.size() + 1 - grid.size();
   for (std::size_t i = lacking; i < box.count.size(); ++i) grid_[i - lacking] = box.count[i];
   input_names_ = names_in_box(whole.input_names(), whole.features(), box);
-  target_names_ = names_in_box(whole.target_names(), whole.outputs(), box);
+  target_names_ =
+      whole_truth ? whole.target_names() : names_in_box(whole.target_names(), whole.outputs(), box);
   const std::int64_t row = std::max(whole.shape().input_bytes(), whole.shape().truth_bytes());
   buffer_bytes_ = rows_per_read(row) * row;
   buffer_ = HostBytes("data rows of boxes", buffer_bytes_);
@@ -48,7 +52,7 @@ StoreOfBoxes::StoreOfBoxes(const SampleStore& whole, const GridBox& box,
 
 SampleMask StoreOfBoxes::mask() const {
   const SampleMask mask = whole_.mask();
-  return {cut(mask.inputs, box_), cut(mask.targets, box_)};
+  return {cut(mask.inputs, box_), whole_truth_ ? mask.targets : cut(mask.targets, box_)};
 }
 
 void StoreOfBoxes::reorder(const ColumnOrder& /*inputs*/, const ColumnOrder& /*targets*/) {
@@ -64,6 +68,7 @@ std::string StoreOfBoxes::location_of_input(std::int64_t sample, std::int64_t co
 }
 
 std::string StoreOfBoxes::location_of_target(std::int64_t sample, std::int64_t column) const {
+  if (whole_truth_) return whole_.location_of_target(sample, column);
   return whole_.location_of_target(sample, column_of_whole(column, outputs() / box_.points()));
 }
 
@@ -92,12 +97,13 @@ void StoreOfBoxes::read_inputs(std::int64_t first, std::int64_t count, void* des
       [&](std::int64_t from, std::int64_t some, std::byte* to) { whole_.read_inputs(from, some, to); });
 }
 
-void StoreOfBoxes::read_labels(std::int64_t, std::int64_t, std::int32_t*) const {
-  refuse_whole("labels");
+void StoreOfBoxes::read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const {
+  whole_.read_labels(first, count, destination);
 }
 
 void StoreOfBoxes::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
   if (task() != Task::regression) return;
+  if (whole_truth_) return whole_.read_targets(first, count, destination);
   read_boxes(first, count, shape_.truth_bytes() / box_.points(), reinterpret_cast<std::byte*>(destination),
              [&](std::int64_t from, std::int64_t some, std::byte* to) {
                whole_.read_targets(from, some, reinterpret_cast<float*>(to));

@@ -18,14 +18,17 @@ namespace mylos {
 class StoreOfBoxes final : public SampleStore {
  public:
   /// `whole` must outlive this store and keep its order of columns. `grid`: of its samples, extents, then
-  /// channels. Throws Error (bad_value) if its targets do not lie on the points of the inputs.
-  StoreOfBoxes(const SampleStore& whole, const GridBox& box, const std::vector<std::int64_t>& grid);
+  /// channels. `whole_truth`: labels or targets are those of the whole sample; otherwise throws Error
+  /// (bad_value) if the targets do not lie on the points of the inputs.
+  StoreOfBoxes(const SampleStore& whole, const GridBox& box, const std::vector<std::int64_t>& grid,
+               bool whole_truth);
 
   [[nodiscard]] const std::string& path() const override { return whole_.path(); }
   [[nodiscard]] const DatasetShape& shape() const override { return shape_; }
   [[nodiscard]] const std::vector<std::int64_t>& grid() const override { return grid_; }
   [[nodiscard]] SampleMask mask() const override;
   [[nodiscard]] MissingNumbers missing() const override { return whole_.missing(); }
+  [[nodiscard]] std::vector<std::string> class_names() const override { return whole_.class_names(); }
   [[nodiscard]] const std::vector<std::string>& input_names() const override { return input_names_; }
   [[nodiscard]] const std::vector<std::string>& target_names() const override { return target_names_; }
   void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) override;
@@ -42,6 +45,9 @@ class StoreOfBoxes final : public SampleStore {
   [[nodiscard]] ColumnStatistics target_statistics(Split part) const override;
   [[nodiscard]] std::string identity() const override;
   void require_valid_values() const override {}
+  void require_label(std::int64_t row, std::int32_t label) const override {
+    whole_.require_label(row, label);
+  }
   /// Those of the whole store among them.
   [[nodiscard]] std::int64_t reading_bytes() const override;
   [[nodiscard]] std::int64_t block_samples() const override { return whole_.block_samples(); }
@@ -57,6 +63,7 @@ class StoreOfBoxes final : public SampleStore {
 
   const SampleStore& whole_;
   GridBox box_;
+  bool whole_truth_;
   DatasetShape shape_;
   std::vector<std::int64_t> grid_;
   std::vector<std::string> input_names_;

@@ -15,6 +15,9 @@ namespace mylos {
 
 class OpenBoxes {
  public:
+  /// `whole_truth`: labels or targets are those of the whole samples (SampleStore::part).
+  explicit OpenBoxes(bool whole_truth) : whole_truth_(whole_truth) {}
+
   /// Returns the store itself if samples are whole, else that of their boxes.
   const SampleStore& of(const SampleStore& whole, const GridPart& part,
                         const std::vector<std::int64_t>& grid) const {
@@ -23,13 +26,13 @@ class OpenBoxes {
     const auto found = std::ranges::find_if(
         open_, [&](const Entry& entry) { return entry.whole == &whole && entry.part == part; });
     if (found != open_.end()) return *found->boxes;
-    return *open_.emplace_back(Entry{&whole, part, whole.part(part, grid)}).boxes;
+    return *open_.emplace_back(Entry{&whole, part, whole.part(part, grid, whole_truth_)}).boxes;
   }
   /// Returns such a store of which only the sizes are asked: another plan may divide samples otherwise.
   std::shared_ptr<const SampleStore> peek_at(const SampleStore& whole, const GridPart& part,
                                              const std::vector<std::int64_t>& grid) const {
     if (!part.is_split()) return {std::shared_ptr<const SampleStore>(), &whole};
-    return whole.part(part, grid);
+    return whole.part(part, grid, whole_truth_);
   }
   /// Returns the same, to be read from now on: the whole store needs no memory for that.
   const SampleStore& ready(const SampleStore& whole, const GridPart& part,
@@ -47,6 +50,7 @@ class OpenBoxes {
     GridPart part;
     std::shared_ptr<SampleStore> boxes;
   };
+  bool whole_truth_;
   mutable std::mutex mutex_;
   mutable std::vector<Entry> open_;
 };

@@ -30,9 +30,12 @@ namespace {
 /// of data decides.
 bool ends_on_grid(const ModelOptions& model) {
   if (model.type != ModelType::chain) return false;
-  for (auto layer = model.chain.rbegin(); layer != model.chain.rend(); ++layer) {
-    if (traits_of(layer->kind).gives_vector) return false;
-    if (traits_of(layer->kind).needs_grid) return true;
+  for (std::size_t i = model.chain.size(); i-- > 0;) {
+    const LayerOptions& layer = model.chain[i];
+    if (traits_of(layer.kind).gives_vector) return false;
+    if (traits_of(layer.kind).needs_grid) return true;
+    if (!std::holds_alternative<kinds::Branch>(layer.kind)) continue;
+    while (i > 0 && layer_name(model.chain, i - 1) != layer.skip_from) --i;  // whose output it is
   }
   return true;  // no layer changes the kind of data
 }
@@ -162,7 +165,7 @@ class SampleData final : public RunData {
     return std::make_unique<Loader>(
         boxes_.ready(training_, reader.part, grid_), training_split_, sampler_,
         part_of(stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
-                training_grid(), reader.part),
+                training_grid(), reader.part, !ends_on_grid_),
         loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
@@ -184,9 +187,11 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
-    return std::make_unique<EvaluationReader>(boxes_.ready(store_of(part), options.part, grid_),
-                                              split_of(part), part_of(normalizer, grid_, options.part),
-                                              options);
+    EvaluationOptions reading = options;
+    reading.whole_truth = !ends_on_grid_;
+    return std::make_unique<EvaluationReader>(
+        boxes_.ready(store_of(part), options.part, grid_), split_of(part),
+        part_of(normalizer, grid_, options.part, reading.whole_truth), reading);
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const auto looked_at = boxes_.peek_at(store_of(part), options.part, grid_);
@@ -312,7 +317,7 @@ class SampleData final : public RunData {
   const SampleStore& training_;  // in the order of the sampler
   Split training_split_;
   Sampler sampler_;
-  OpenBoxes boxes_;
+  OpenBoxes boxes_{!ends_on_grid_};
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ void require_parts(const ModelOptions& model) {
     fail_input(
         errors::keys_conflict,
         "mesh.space divides samples, and each layer of model.type = \"{}\" reads a sample as a whole; use "
-        "a network on grids (\"unet\", \"fno\" or \"chain\"), or leave mesh.space out",
+        "a network on grids (\"unet\", \"fno\", \"cnn\", \"resnet\" or \"chain\"), or leave mesh.space out",
         name_of(model.type));
   }
   if (model.shape.size() < 2) {
@@ -84,14 +84,13 @@ void require_parts(const LayerOptions& layer, const LayerInput& input, const Gri
                "leave one of them out",
                input.layer);
   }
-  const bool reads_vector = input.axes == 0 && !traits.needs_grid && !traits.reads_earlier;
-  if (!traits.takes_parts && !(reads_vector && traits.gives_vector)) {
-    fail_input(
-        errors::keys_conflict,
-        "mesh.space divides samples, and layer '{}' ({}) reads points of the whole grid, which other "
-        "ranks hold; leave mesh.space out, or use layers of the kinds {} (\"dense\" after a global_pool)",
-        input.layer, traits.name,
-        names_of(layer_traits, [](const LayerTraits& other) { return other.takes_parts; }));
+  // A layer that makes a vector of a whole grid gathers it.
+  const auto is_computed = [](const LayerTraits& of) { return of.takes_parts || of.gives_vector; };
+  if (!is_computed(traits)) {
+    fail_input(errors::keys_conflict,
+               "mesh.space divides samples, and layer '{}' ({}) reads points of the whole grid, which other "
+               "ranks hold; leave mesh.space out, or use layers of the kinds {}",
+               input.layer, traits.name, names_of(layer_traits, is_computed));
   }
   if (part.sum_boxes() > 1 && traits.gives_vector) {
     fail_input(
@@ -120,9 +119,12 @@ void require_parts_of_loss(const ModelOptions& model) {
 }
 
 void require_tiles(const Chain& box, const Chain& whole, const GridPart& part) {
+  std::size_t next = 0;
   for (std::size_t block = 0; block < box.grids.size(); ++block) {
+    const bool is_gathered = box.stage_name(block) != whole.stage_name(next);  // not a block of the whole
+    if (is_gathered) continue;
     const GridShape& of_box = box.grids[block];
-    const GridShape& all = whole.grids[block];
+    const GridShape& all = whole.grids[next++];
     if (of_box == all && is_vector(all)) continue;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (of_box.extent[axis] * part.boxes[axis] == all.extent[axis]) continue;

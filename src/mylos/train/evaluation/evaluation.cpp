@@ -62,6 +62,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
     }
     measures.emplace(wanted, chain, targets);
     const bool reads_outputs = measures->reads_outputs();
+    const bool counts = pass.counts();
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<EvaluatedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
@@ -69,7 +70,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
                        reads_outputs ? float_output_bytes(chain, context.model.samples()) : 0);
     std::vector<float> outputs, deviations;
     const auto add_losses = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
-      if (reads_outputs) {
+      if (reads_outputs && counts) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
         if (measures->reads_deviations()) {

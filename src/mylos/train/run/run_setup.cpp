@@ -13,6 +13,7 @@
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/history/run_starts.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"
@@ -204,7 +205,8 @@ Run::Run(RunStart&& start)
   if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
   note_assembly(context_.assembly, state_);
   const EvaluationOptions evaluating = evaluation_options(context_.assembly.network, ranks.rank());
-  if (evaluating.part.is_split() && !evaluated_parts(context_.data.get()).empty())
+  const bool has_pictures = SamplePictures::supports(context_.trainer().model().chain());
+  if (has_pictures && evaluating.part.is_split() && !evaluated_parts(context_.data.get()).empty())
     start.line("mesh.space divides samples: evaluations write no pictures of them");
   const std::int64_t classes = state_.data.vocabulary ? state_.data.vocabulary->size() : 0;
   run_on_all(ranks, [&] {

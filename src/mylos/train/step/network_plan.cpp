@@ -38,9 +38,16 @@ void require_axes(const char* key, const std::vector<std::int64_t>& boxes,
              key, fmt::join(boxes, ", "), boxes.size(), shape.size() - 1, fmt::join(shape, ", "));
 }
 
-/// Returns the rollout of the model's part of each sample.
-RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model) {
+/// Returns the rollout of the model's part of each sample. `chain`: of that.
+RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model, const Chain& chain) {
   if (!model.part.is_split()) return rollout;
+  if (rollout.steps > 1 && chain.outputs() == model.outputs) {
+    fail_input(
+        errors::keys_conflict,
+        "rollout.steps = {} reads outputs as inputs, of which mesh.space gives each rank a box, and the "
+        "network's outputs are a vector; use a last layer on the grid, or leave one of them out",
+        rollout.steps);
+  }
   if (rollout.noise > 0) {
     fail_input(
         errors::keys_conflict,
@@ -68,10 +75,10 @@ NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int 
                           : make_chain(model, options.precision, options.run.seed, plan.step.accumulates,
                                        input_gradients);
   if (options.rollout.any()) {
-    plan.rollout = same_chain
-                       ? before->rollout
-                       : std::optional(make_rollout_chain(plan.chain, model, options.precision,
-                                                          options.run.seed, part_of(options.rollout, model)));
+    plan.rollout =
+        same_chain ? before->rollout
+                   : std::optional(make_rollout_chain(plan.chain, model, options.precision, options.run.seed,
+                                                      part_of(options.rollout, model, plan.chain)));
     const FeedbackMap& feedback = plan.rollout->options.feedback;
     plan.chain.training_inputs = feedback.points * feedback.row_channels;
     plan.chain.training_targets = feedback.points * feedback.steps * feedback.output_channels;

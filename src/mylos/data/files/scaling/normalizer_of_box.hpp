@@ -10,9 +10,10 @@
 namespace mylos {
 
 /// Returns the scaling of those columns of complete samples that lie in the box. `grid`: of the samples,
-/// extents, then channels of the inputs. The range of the inputs is that of the complete samples. Throws
-/// Error (bad_value) that names mesh.space unless boxes divide the grid.
+/// extents, then channels of the inputs. `whole_truth`: targets are those of complete samples. The range of
+/// the inputs is that of the complete samples. Throws Error (bad_value) that names mesh.space unless boxes
+/// divide the grid.
 [[nodiscard]] Normalizer part_of(const Normalizer& whole, const std::vector<std::int64_t>& grid,
-                                 const GridPart& part);
+                                 const GridPart& part, bool whole_truth = false);
 
 }  // namespace mylos

@@ -3,10 +3,32 @@
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/model/chain/growing_chain.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
+#include "mylos/model/layers/gather/gather_block.hpp"
 
 namespace mylos {
+namespace {
+
+/// Puts the points of all ranks together before a layer that reads them as a vector.
+void gather_boxes(GrowingChain& network) {
+  const GridShape box = network.input().grid;
+  const GridPart& part = network.model().part;
+  GatherOptions options;
+  options.name = network.name() + ".gather";
+  options.shape = {.inner = box, .outer = box.extent};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    options.shape.outer[axis] *= part.boxes[axis];
+    options.shape.before[axis] = part.at[axis] * box.extent[axis];
+  }
+  options.boxes = part.count();
+  options.type = network.types().without_weights(network.name(), "linear");
+  const GridShape whole = outer_grid(options.shape);
+  network.append(std::make_unique<GatherBlock>(std::move(options)), whole);
+}
+
+}  // namespace
 
 void kinds::Dense::append_to(GrowingChain& network, const LayerOptions& layer) const {
+  if (network.input().axes > 0 && network.model().part.is_split()) gather_boxes(network);
   DenseOptions options;
   options.inputs = network.input().grid.columns();
   options.outputs = network.outputs_or_targets(layer.outputs);

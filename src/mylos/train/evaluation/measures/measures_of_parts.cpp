@@ -60,10 +60,12 @@ void require_measures_of_parts(const Options& options, const Chain& chain, const
         "measure it after the run with `mylos eval`",
         place, metric, why);
   };
-  for (const Measure measure : options.run.metrics)
-    if (const char* const why = why_not_of_boxes(measure); *why != 0) refuse(name_of(measure), why);
   if (options.run.rollout_steps > 0)
     refuse(fmt::format("rollout{}", options.run.rollout_steps), "its states are whole samples");
+  const bool is_vector = chain.head != nullptr && chain.outputs() == options.model.outputs;
+  if (is_vector) return;  // every rank has it whole
+  for (const Measure measure : options.run.metrics)
+    if (const char* const why = why_not_of_boxes(measure); *why != 0) refuse(name_of(measure), why);
   require_same_points(options, chain);
 }
 

@@ -2,7 +2,7 @@
 //
 // A rank evaluates its box of each of its samples, and the sums of all ranks are added up. The loss and CRPS
 // are means over numbers, so that those over equal boxes are those over samples. Measures of whole samples,
-// or of single numbers of them, are refused.
+// or of single numbers of them, are refused, unless the outputs are a vector, which each rank has whole.
 #pragma once
 
 #include "mylos/base/places.hpp"
@@ -14,7 +14,7 @@ namespace mylos {
 /// Returns whether a deck divides samples.
 [[nodiscard]] bool divides_samples(const Options& options);
 
-/// Returns what a measure needs that the boxes of samples do not have; "" if it is measured of them.
+/// Returns what a measure needs that the boxes of outputs do not have; "" if it is measured of them.
 [[nodiscard]] const char* why_not_of_boxes(Measure measure);
 
 /// Throws Error (bad_input) if a deck that divides samples asks for a measure that boxes do not have, naming

@@ -64,7 +64,8 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
       };
     }
     Communicator& communicator = *run.assembly.communicator;
-    const ColumnScaling& targets = part.pass->boxes() > 1 ? targets_of_box_ : normalizer_->targets;
+    const bool is_box = part.pass->boxes() > 1 && !part.pass->shares_truth();
+    const ColumnScaling& targets = is_box ? targets_of_box_ : normalizer_->targets;
     Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
