@@ -101,6 +101,7 @@ TEST(Parts, ADenseLayerGathersTheWholeGrid) {
   EXPECT_EQ(box.stage_name(1), "b.gather");
   EXPECT_EQ(box.signature(1).inputs, 6 * 8 * 2);
   EXPECT_EQ(box.signature(1).outputs, 12 * 16 * 2);
+  EXPECT_EQ(box.grids[1], (GridShape{{1, 12, 16}, 2}));
   EXPECT_EQ(box.outputs(), 3);
   EXPECT_EQ(sample_exchanges(box, 3).sums, std::size_t{3} * 12 * 16 * 2 * sizeof(double));
   model.part = {};

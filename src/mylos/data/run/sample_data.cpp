@@ -56,6 +56,7 @@ class SampleData final : public RunData {
         normalize_(options.data.normalize),
         has_probabilities_(options.model.prediction() == Prediction::probabilities),
         ends_on_grid_(ends_on_grid(options.model)),
+        whole_truth_(options.model.type == ModelType::chain && !ends_on_grid_),
         nonnegative_(options.model.nonnegative),
         augment_(options.data.augment),
         stores_(std::move(stores)),
@@ -165,7 +166,7 @@ class SampleData final : public RunData {
     return std::make_unique<Loader>(
         boxes_.ready(training_, reader.part, grid_), training_split_, sampler_,
         part_of(stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
-                training_grid(), reader.part, !ends_on_grid_),
+                training_grid(), reader.part, whole_truth_),
         loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
@@ -188,7 +189,7 @@ class SampleData final : public RunData {
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
     EvaluationOptions reading = options;
-    reading.whole_truth = !ends_on_grid_;
+    reading.whole_truth = whole_truth_;
     return std::make_unique<EvaluationReader>(
         boxes_.ready(store_of(part), options.part, grid_), split_of(part),
         part_of(normalizer, grid_, options.part, reading.whole_truth), reading);
@@ -306,6 +307,7 @@ class SampleData final : public RunData {
   Normalize normalize_;
   bool has_probabilities_;  // the targets are not normalised
   bool ends_on_grid_;
+  bool whole_truth_;                      // of samples that are divided: the network's outputs are a vector
   std::vector<std::string> nonnegative_;  // targets that are only scaled
   AugmentOptions augment_;
   SampleStores stores_;
@@ -317,7 +319,7 @@ class SampleData final : public RunData {
   const SampleStore& training_;  // in the order of the sampler
   Split training_split_;
   Sampler sampler_;
-  OpenBoxes boxes_{!ends_on_grid_};
+  OpenBoxes boxes_{whole_truth_};
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ void gather_boxes(GrowingChain& network) {
   options.type = network.types().without_weights(network.name(), "linear");
   const GridShape whole = outer_grid(options.shape);
   network.append(std::make_unique<GatherBlock>(std::move(options)), whole);
+  network.end_layer();  // the grid of this block: files of other programs order weights by it
 }
 
 }  // namespace
