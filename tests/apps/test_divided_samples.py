@@ -163,8 +163,6 @@ def check_refusals(command):
     refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
     train(command, "reflect", model=dict(edges="reflect"))
     refuse("bad-layer", "reflect", run="reflect")
-    train(command, "dropout", model=dict(dropout=0.1))
-    refuse("keys-conflict", "dropout", run="dropout")
     places = dict(model=dict(type="chain", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None),
                   layers=[layer("positions"), layer("conv", outputs=2, kernel=3)])
     train(command, "positions", **places)

@@ -99,7 +99,7 @@ def check_types_and_memory(command, full):
 
 
 def check_weights_and_rollouts(command, full):
-    cases = dict(rollout=dict(rollout=dict(steps=3)), masked_rollout=dict(rollout=dict(steps=2, detach=True), data__arrays=dict(mask="/sea")))
+    cases = dict(rollout=dict(rollout=dict(steps=3, noise=0.1), model=dict(dropout=0.1)), masked_rollout=dict(rollout=dict(steps=2, detach=True), data__arrays=dict(mask="/sea")))
     if full:  # test_mesh_bits.py has the same of reproducible runs
         cases |= dict(areas=dict(data__weights=dict(file="plane.h5", array="/area")), masks=dict(data__arrays=dict(mask="/sea")),
                       average=dict(optimizer=dict(average=0.9)))
@@ -133,7 +133,6 @@ def check_refusals(command):
     refuse("wrong-rank-count", ranks=3)
     refuse("keys-conflict", space="[5, 1]", ranks=5)
     refuse("keys-conflict", space="[2]")
-    refuse("keys-conflict", model=dict(dropout=0.1))
     refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))
     refuse("keys-conflict", "pad", model=FNO["model"] | dict(padding=[0.25, 0]))

@@ -1,6 +1,6 @@
 """Reproducible runs on divided samples ([mesh]): with the same boxes of sums, losses, weights and scaler events have the same bits on whole
-samples and on every division, in all types, with recomputation, shards, averages, frozen layers, masks and areas, and across restarts; what
-would have other bits is refused.
+samples and on every division, in all types, with recomputation, shards, averages, frozen layers, dropout, masks and areas,
+and across restarts; what would have other bits is refused.
 
 usage: test_mesh_bits.py MYLOS
 """
@@ -12,10 +12,10 @@ from support.mesh import plane_deck, write_plane
 from support.run_folders import events_of, last_checkpoint, losses_of, weights_of
 
 LAYERS = [
-    layer("conv", outputs=6, kernel=3, edges="periodic", activation="gelu", norm="layernorm", name="first"),
+    layer("conv", outputs=6, kernel=3, edges="periodic", activation="gelu", norm="layernorm", dropout=0.1, name="first"),
     layer("conv", outputs=8, kernel=[5, 3], stride=2, activation="silu", norm="groupnorm", norm_groups=2, bias=False),
     layer("conv", outputs=8, kernel=3, dilation=2, groups=2, edges="periodic", activation="relu", norm="rmsnorm"),
-    layer("conv", outputs=8, kernel=3, groups=8, activation="tanh"),
+    layer("conv", outputs=8, kernel=3, groups=8, activation="tanh", dropout=0.2),
     layer("upsample", factor=2), layer("conv", outputs=6, kernel=4, stride=2, padding=1, transposed=True, activation="gelu"),
     layer("average_pool", kernel=2), layer("conv", outputs=6, kernel=1),
     layer("add", skip_from="first", gated=True), layer("coordinates"), layer("conv", outputs=2, kernel=3, edges="periodic")]

@@ -68,9 +68,6 @@ TEST(Parts, LayersThatReadTheWholeGridAreRefused) {
                  {"mesh.space", "layer 'b' (positions)", "conv"});
   expect_refused(divided({{.kind = kinds::Spectral{.modes = {12, 17}}, .name = "a", .outputs = 2}}),
                  {"layer 'a'", "17 modes", "16"}, errors::bad_layer);
-  LayerOptions drops = conv("a", 2, {3});
-  drops.dropout = 0.5;
-  expect_refused(divided({drops}), {"mesh.space", "layer 'a'", "dropout"});
   const auto pooled = [](const kinds::MaxPool& pool, std::int64_t points = 12 * 16) {
     ModelOptions model = divided({conv("a", 2, {3}), {.kind = pool, .name = "b"}});
     model.outputs = points * 2;

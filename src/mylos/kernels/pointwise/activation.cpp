@@ -6,7 +6,7 @@
 #include "mylos/kernels/launch/row_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/pointwise/dropout_mask.hpp"
+#include "mylos/kernels/pointwise/fields/dropout_of_box.hpp"
 #include "mylos/kernels/pointwise/tile_gelu.hpp"
 
 namespace mylos {
@@ -144,7 +144,7 @@ void forward(const Execution& exec, const ConstTensor& in_tensor, const Tensor& 
     if (!dropout.active()) return forward_elements<Function>(exec, in, in_tensor.size(), out);
   }
   const std::int64_t columns = in_tensor.columns();
-  const DropoutMask mask(dropout);
+  const DropoutOfBox mask(dropout, columns);
   for_each_tile(
       exec, "activation", in_tensor.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
@@ -179,7 +179,7 @@ void backward(const Execution& exec, const ConstTensor& kept_tensor, const Const
   const T* d_out = d_out_tensor.as<T>();
   T* d_in = d_in_tensor.as<T>();
   const std::int64_t columns = d_out_tensor.columns();
-  const DropoutMask mask(dropout);
+  const DropoutOfBox mask(dropout, columns);
   // ReLU's output already shows which elements were dropped.
   const bool draws = mask.active() && !std::is_same_v<Function, Relu>;
   const float scale = mask.scale();
@@ -255,7 +255,9 @@ void activation_forward(const Execution& exec, Activation activation, const Cons
   dispatch_activation(activation, dropout.active(), [&](auto function) {
     dispatch(in.type(), [&]<class T>(TypeTag<T>) {
       using Function = typename Implementation<typename decltype(function)::type, T>::type;
-      forward<Function, T>(exec, in, out, dropout);
+      for_countable_rows(dropout, in.rows(), [&](std::int64_t first, std::int64_t rows, const Dropout& own) {
+        forward<Function, T>(exec, in.row_range(first, rows), out.row_range(first, rows), own);
+      });
     });
   });
 }
@@ -266,7 +268,12 @@ void activation_backward(const Execution& exec, Activation activation, const Con
   dispatch_activation(activation, dropout.active(), [&](auto function) {
     dispatch(d_out.type(), [&]<class T>(TypeTag<T>) {
       using Function = typename Implementation<typename decltype(function)::type, T>::type;
-      backward<Function, T>(exec, kept, d_out, d_in, bias_gradient, accumulate, dropout);
+      const auto own_rows = [&](std::int64_t first, std::int64_t rows, const Dropout& own) {
+        backward<Function, T>(exec, kept.empty() ? kept : kept.row_range(first, rows),
+                              d_out.row_range(first, rows), d_in.row_range(first, rows), bias_gradient,
+                              accumulate || first > 0, own);
+      };
+      for_countable_rows(dropout, d_out.rows(), own_rows);
     });
   });
 }

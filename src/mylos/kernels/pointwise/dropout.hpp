@@ -2,11 +2,13 @@
 //
 // Nothing is stored: backward and recomputation draw the same random words again, and any distribution of the
 // samples over ranks or micro-batches drops the same elements (Srivastava et al. 2014, scaled at training
-// time).
+// time). Nor does the division of samples into boxes.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/base/numbers/random.hpp"
 
 namespace mylos {
@@ -19,6 +21,10 @@ struct Dropout {
   const std::uint64_t* step =
       nullptr;  // device memory: read in the kernel, so that a captured step can be replayed
   std::uint64_t first_sample = 0;  // global batch index of the sample in row 0
+  // The matrix's rows are the points of this box of the samples' grids, and `row` above is a point of the
+  // batch, or with `columns_are_points` a sample, whose columns are the channels of all points of its grid.
+  std::optional<GridBox> box = {};
+  bool columns_are_points = false;
 
   [[nodiscard]] bool active() const { return probability > 0; }
 };

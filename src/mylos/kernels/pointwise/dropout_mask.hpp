@@ -39,6 +39,26 @@ class DropoutMask {
     }
   }
 
+  /// As factors(), where `first` need not be a multiple of 4.
+  KOKKOS_INLINE_FUNCTION void shifted_factors(std::int64_t row, std::int64_t first, std::int64_t count,
+                                              float* factor) const {
+    const std::uint64_t step = *step_;
+    const auto shift = static_cast<int>(first % 4);
+    float low[4];
+    float high[4];
+    block_factors(step, row, first / 4, low);
+    for (std::int64_t i = 0; i < tile_width; i += 4) {
+      if (i >= count) continue;
+      block_factors(step, row, (first + i) / 4 + 1, high);
+      // Fixed indices keep the arrays in a device's registers.
+      factor[i] = shift == 0 ? low[0] : shift == 1 ? low[1] : shift == 2 ? low[2] : low[3];
+      factor[i + 1] = shift == 0 ? low[1] : shift == 1 ? low[2] : shift == 2 ? low[3] : high[0];
+      factor[i + 2] = shift == 0 ? low[2] : shift == 1 ? low[3] : shift == 2 ? high[0] : high[1];
+      factor[i + 3] = shift == 0 ? low[3] : shift == 1 ? high[0] : shift == 2 ? high[1] : high[2];
+      for (int k = 0; k < 4; ++k) low[k] = high[k];
+    }
+  }
+
   /// Writes factor[i * stride + r] = scale() or 0 for the columns first + i, i < 4, and the rows first_row +
   /// r, r < rows. Host only; `first` must be a multiple of 4.
   void transposed_factors(std::int64_t first_row, std::int64_t rows, std::int64_t first, float* factor,

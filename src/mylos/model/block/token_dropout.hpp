@@ -15,4 +15,14 @@ namespace mylos {
           context.first_sample * static_cast<std::uint64_t>(length)};
 }
 
+/// Of matrices whose rows are the points of the samples' grids, or of a box of these. `points`: in the
+/// matrix.
+[[nodiscard]] inline Dropout point_dropout(const StepContext& context, const RandomStream& stream,
+                                           double probability, std::int64_t points,
+                                           const std::optional<GridBox>& box) {
+  Dropout dropout = token_dropout(context, stream, probability, box ? box->grid_points() : points);
+  if (dropout.active()) dropout.box = box;
+  return dropout;
+}
+
 }  // namespace mylos

@@ -78,12 +78,6 @@ void require_parts(const ModelOptions& model) {
 
 void require_parts(const LayerOptions& layer, const LayerInput& input, const GridPart& part) {
   const LayerTraits& traits = traits_of(layer.kind);
-  if (layer.dropout > 0) {
-    fail_input(errors::keys_conflict,
-               "mesh.space divides samples, and layer '{}' has 'dropout', which is drawn for whole samples; "
-               "leave one of them out",
-               input.layer);
-  }
   // A layer that makes a vector of a whole grid gathers it.
   const auto is_computed = [](const LayerTraits& of) { return of.takes_parts || of.gives_vector; };
   if (!is_computed(traits)) {

@@ -58,6 +58,8 @@ RolloutChain make_rollout_chain(const Chain& chain, const ModelOptions& model,
   if (options.steps > 1) require_no_statistics(chain);
   RolloutChain rollout{.options = options, .seed = seed, .copies = {chain}};
   rollout.copies.front().training_inputs = rollout.copies.front().training_targets = 0;
+  if (model.part.is_split())
+    rollout.box = box_of(model.part, {model.shape.begin(), model.shape.end() - 1}, "rollout");
   const bool drops = has_dropout(model);
   for (std::int64_t copy = 1; copy < options.steps; ++copy) {
     if (!drops && copy > 1) {

@@ -3,6 +3,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/pointwise/fields/box_points.hpp"
 
 namespace mylos {
 namespace {
@@ -31,7 +32,12 @@ void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackT
   const std::int64_t channels = shape.inputs;
   const std::int64_t row_channels = shape.rows;
   const std::int64_t points = shape.points;
-  const InputNoise own = noise;
+  const RandomStream stream = noise.stream;
+  const std::uint64_t* const step = noise.step;
+  const std::uint64_t first_sample = noise.first_sample;
+  const bool is_used = noise.is_used;
+  const bool has_box = noise.box.has_value();
+  const BoxPoints box(noise.box.value_or(GridBox()));
   for_each_tile(
       exec, "first input", input.rows(), input.columns(),
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t first, std::int64_t count) {
@@ -39,11 +45,12 @@ void first_of(const Execution& exec, const FeedbackShape& shape, const FeedbackT
           const std::int64_t point = by_channels.quotient(i);
           const std::int64_t channel = i - point * channels;
           float value = to_float(from[(row * points + point) * row_channels + channel]);
-          const bool is_noisy = own.is_used && (counts == nullptr || counts[i] != 0);
+          const bool is_noisy = is_used && (counts == nullptr || counts[i] != 0);
           const float deviation = is_noisy ? entries[channel].noise : 0.0f;
           if (deviation != 0) {
-            const std::uint64_t sample = own.first_sample + static_cast<std::uint64_t>(row);
-            value += deviation * normal_number(own.stream, *own.step, sample, i);
+            const std::uint64_t sample = first_sample + static_cast<std::uint64_t>(row);
+            const std::int64_t column = has_box ? box.point_of_grid(point) * channels + channel : i;
+            value += deviation * normal_number(stream, *step, sample, column);
           }
           to[row * points * channels + i] = from_float<X>(value);
         }

@@ -2,6 +2,9 @@
 // it. Channels are last; a matrix has the columns points · channels. Arithmetic is float, rounded once.
 #pragma once
 
+#include <optional>
+
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/model/rollout/rollout_step.hpp"
@@ -16,12 +19,14 @@ struct FeedbackShape {
   std::int64_t rows = 0;  // of a row of inputs of all steps
 };
 
-/// The random numbers of the first input: a normal number for each (step, sample, column).
+/// The random numbers of the first input: a normal number for each (step, sample, column of the whole
+/// sample).
 struct InputNoise {
   RandomStream stream;
   bool is_used = false;
   const std::uint64_t* step = nullptr;  // device memory
   std::uint64_t first_sample = 0;       // index in the global batch
+  std::optional<GridBox> box = {};      // of the samples' grids, if they are divided
 };
 
 /// input = the first channels of `rows`, plus the entries' noise.

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/rollout.hpp"
 
@@ -19,7 +21,8 @@ namespace mylos {
 struct RolloutChain {
   RolloutOptions options;
   std::uint64_t seed = 0;
-  std::vector<Chain> copies;  // one per step
+  std::vector<Chain> copies;        // one per step
+  std::optional<GridBox> box = {};  // of the samples' grids, if they are divided
 
   /// Returns the chain of the first `count` copies.
   [[nodiscard]] Chain unrolled(std::int64_t count) const;

@@ -16,6 +16,7 @@ class RolloutState {
   RolloutState(const RolloutChain& rollout, const Chain& chain, std::int64_t samples)
       : options_(rollout.options),
         runs_alone_(rollout.runs_alone()),
+        box_(rollout.box),
         noise_(rollout.seed, RandomPurpose::augmentation, "rollout.noise"),
         store_(rollout.options, chain, samples) {
     use(options_.steps);
@@ -46,7 +47,7 @@ class RolloutState {
     const Tensor input = store_.input(pass, rows.rows());
     if (input.empty()) return rows;
     if (pass == 0) {
-      const InputNoise noise{noise_, options_.noise > 0, context.step, context.first_sample};
+      const InputNoise noise{noise_, options_.noise > 0, context.step, context.first_sample, box_};
       first_input(context.exec, shape_of(options_.feedback), step_.tables, rows, noise, input);
     }
     return input;
@@ -72,6 +73,7 @@ class RolloutState {
  private:
   RolloutOptions options_;
   bool runs_alone_;
+  std::optional<GridBox> box_;
   RandomStream noise_;
   FeedbackStore store_;
   std::int64_t copies_ = 0;

@@ -48,11 +48,6 @@ RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model, const 
         "network's outputs are a vector; use a last layer on the grid, or leave one of them out",
         rollout.steps);
   }
-  if (rollout.noise > 0) {
-    fail_input(
-        errors::keys_conflict,
-        "rollout.noise is drawn for whole samples, and mesh.space divides them; leave one of them out");
-  }
   FeedbackMap& feedback = rollout.feedback;
   if (!feedback.counts.empty()) {
     const std::vector<std::int64_t> extents(model.shape.begin(), model.shape.end() - 1);

@@ -1,6 +1,7 @@
 #include "mylos/model/layers/activation/activation_layer.hpp"
 
 #include "mylos/base/errors/deck.hpp"
+#include "mylos/kernels/pointwise/fields/box_of_part.hpp"
 #include "mylos/model/layers/activation/activation_block.hpp"
 
 namespace mylos {
@@ -15,6 +16,7 @@ void append_activation(GrowingChain& network, const LayerOptions& layer) {
   options.dropout = layer.dropout;
   options.type = network.types().without_weights(network.name(), "activation");
   options.seed = network.seed();
+  if (network.input().axes > 0) options.box = box_of_part(grid, network.model().part);
   network.append(std::make_unique<ActivationBlock>(std::move(options)), grid);
 }
 

@@ -6,6 +6,7 @@
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/kernels/pointwise/fields/box_of_part.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/token_dropout.hpp"
 
@@ -103,7 +104,8 @@ ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
                  .input_type = options_.input_type,
                  .output_type = options_.type,
                  .compute_type = options_.type},
-      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name),
+      output_box_(box_of_part(output_, options_.part)) {}
 
 std::vector<ParameterSpec> convolution_parameters(const ConvolutionShape& shape, bool bias, DType type,
                                                   DType gradient_type) {
@@ -194,6 +196,10 @@ void ConvolutionBlock::convolve(const StepContext& context, const ParameterTenso
                    options_.bias ? weights["bias"] : Tensor(), z, workspace);
 }
 
+Dropout ConvolutionBlock::dropout(const StepContext& context) const {
+  return point_dropout(context, dropout_stream_, options_.dropout, output_.points(), output_box_);
+}
+
 void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("conv forward");
   const std::int64_t rows = memory.input.rows();
@@ -206,10 +212,10 @@ void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& me
   convolve(context, memory.weights, input, z, own.products);
 
   const std::int64_t points = output_.points();
-  const Dropout dropout = token_dropout(context, dropout_stream_, options_.dropout, points);
-  if (options_.activation == Activation::none && !dropout.active()) return;
+  const Dropout drops = dropout(context);
+  if (options_.activation == Activation::none && !drops.active()) return;
   activation_forward(context.exec, options_.activation, by_points(z, points),
-                     by_points(memory.output, points), dropout);
+                     by_points(memory.output, points), drops);
 }
 
 void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& memory,
@@ -233,7 +239,7 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   activation_backward(context.exec, options_.activation, by_points(derivative_source, points),
                       by_points(dz, points), by_points(dz, points),
                       sums_with_derivative ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
-                      token_dropout(context, dropout_stream_, options_.dropout, points));
+                      dropout(context));
 
   const bool sums_gradient = gradients.wants_weights && options_.shape.transposed;
   const Tensor around = own.extended_gradient.empty() ? dz : own.extended_gradient;

@@ -12,6 +12,7 @@
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/grid/sum_boxes.hpp"
+#include "mylos/kernels/pointwise/dropout.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/layers/conv/split_convolution.hpp"
 #include "mylos/model/options.hpp"
@@ -71,6 +72,7 @@ class ConvolutionBlock final : public Block {
                          const BlockGradients& gradients) const;
   [[nodiscard]] std::size_t workspace_bytes(const Engines& engines, std::int64_t rows) const;
   [[nodiscard]] SparedFlops spared_flops(const Engines& engines) const;
+  [[nodiscard]] Dropout dropout(const StepContext& context) const;
   void convolve(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                 const Tensor& z, std::byte* workspace) const;
 
@@ -84,6 +86,7 @@ class ConvolutionBlock final : public Block {
   std::optional<Convolution> sums_of_box_;  // if there are several
   Signature signature_;
   RandomStream dropout_stream_;
+  std::optional<GridBox> output_box_;  // of the samples' grids, if they are divided
 };
 
 /// Returns the specs of a convolution's weights and, with `bias`, its bias, with PyTorch's initial
