@@ -1,5 +1,5 @@
 """Reproducible runs on divided samples ([mesh]): with the same boxes of sums, losses, weights and scaler events have the same bits on whole
-samples and on every division, in all types, with recomputation, shards, averages, frozen layers, dropout, masks and areas,
+samples and on every division, in all types, with recomputation, shards, averages, frozen layers, dropout, masks, areas and gaps,
 and across restarts; what would have other bits is refused.
 
 usage: test_mesh_bits.py MYLOS
@@ -71,7 +71,8 @@ def check_losses(command):
     cases = dict(areas=dict(data__weights=dict(file="plane.h5", array="/area")), mask=dict(data__arrays=dict(mask="/sea")),
                  together=dict(optimizer=dict(average=0.9, groups=[dict(match="*/bias", frozen=True)]), precision=dict(compute="fp16")),
                  l1=dict(model=dict(loss="l1", norm="layernorm")),
-                 gaussian=dict(model=dict(loss="gaussian"), data__arrays=dict(mask="/sea")))
+                 gaussian=dict(model=dict(loss="gaussian"), data__arrays=dict(mask="/sea")),
+                 gaps=dict(data__arrays=dict(inputs=["/w", "/v"], targets=["/w", "/v"], missing=["/w"])))
     for name, keys in cases.items():
         command.write(f"{name}.toml", plane_deck(**keys | dict(data=dict(micro_batch=4))))
         train(command, f"{name}.toml", name)

@@ -44,7 +44,11 @@ struct Result {
 struct Batch {
   explicit Batch(const ModelOptions& model)
       : inputs(test::random_values(DType::fp32, rows * model.inputs, -1, 1, 1)),
-        targets(test::random_values(DType::fp32, rows * model.outputs, -1, 1, 2)) {}
+        targets(test::random_values(DType::fp32, rows * model.outputs, -1, 1, 2)) {
+    if (!model.has_missing_targets) return;  // more and more towards the end of a sample
+    for (std::int64_t i = 0; i < rows * model.outputs; ++i)
+      if (i % 7 * model.outputs < i % model.outputs * 8) targets[static_cast<std::size_t>(i)] = NAN;
+  }
 
   std::vector<float> inputs, targets;
   std::vector<std::int32_t> labels{1, 3};

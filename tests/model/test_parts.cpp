@@ -58,9 +58,6 @@ TEST(Parts, SamplesThatCannotBeDividedAreRefused) {
     model.type = type;
     expect_refused(model, {"mesh.space", name_of(type)});
   }
-  ModelOptions missing = divided(layers);
-  missing.has_missing_targets = true;
-  expect_refused(missing, {"mesh.space", "data.arrays.missing"});
 }
 
 TEST(Parts, LayersThatReadTheWholeGridAreRefused) {

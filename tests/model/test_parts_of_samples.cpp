@@ -121,6 +121,16 @@ TEST(PartsOfSamples, WeightsOfPointsAreThoseOfTheBox) {
   }
 }
 
+TEST(PartsOfSamples, MissingTargetsCountNowhere) {
+  ModelOptions model = field({12, 24, 2}, 3, {conv("a", 3, {3})});
+  model.has_missing_targets = true;
+  for (const Loss& loss : std::vector<Loss>{losses::Mse{}, losses::Huber{}, losses::Gaussian{},
+                                            losses::Quantile{.levels = {0.1, 0.5}}}) {
+    model.loss = loss;
+    expect_parts(model, fmt::format("{} with missing targets", name_of(loss)));
+  }
+}
+
 TEST(PartsOfSamples, LinesAndVolumesAreDividedToo) {
   LayerOptions down = conv("down", 4, {4}, {2});
   std::get<kinds::Conv>(down.kind).padding = {1};

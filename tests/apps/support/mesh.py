@@ -8,7 +8,7 @@ LEVELS = 13
 
 
 def write_plane(path, high=24, wide=16, seed=3):
-    """Waves that travel through a periodic plane; a constant; a mask of points that count."""
+    """Waves that travel through a periodic plane, /w with gaps that are not as many in each box; a constant; a mask of points that count."""
     source = numpy.random.default_rng(seed)
     y, x = numpy.meshgrid(numpy.arange(high) / high, numpy.arange(wide) / wide, indexing="ij")
     with h5py.File(path, "w") as file:
@@ -18,6 +18,7 @@ def write_plane(path, high=24, wide=16, seed=3):
         file["height"] = source.normal(size=(high, wide)).astype("f4")
         file["area"] = (1.5 + numpy.cos(2 * numpy.pi * y)).astype("f4")
         file["sea"] = (source.random((high, wide)) > 0.2).astype("i1")
+        file["w"] = numpy.where(source.random((LEVELS, high, wide)) < 0.6 * y, numpy.nan, file["u"][()]).astype("f4")
 
 
 def plane_deck(*, layers=(), **sections):

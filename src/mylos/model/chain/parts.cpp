@@ -68,12 +68,6 @@ void require_parts(const ModelOptions& model) {
                "data.shape or from files that state the shape of a sample",
                model.inputs);
   }
-  if (model.has_missing_targets) {
-    fail_input(
-        errors::keys_conflict,
-        "mesh.space divides samples, and targets may be missing (data.arrays.missing), which are not as "
-        "many in each box; leave one of them out");
-  }
 }
 
 void require_parts(const LayerOptions& layer, const LayerInput& input, const GridPart& part) {
