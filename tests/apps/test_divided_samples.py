@@ -101,15 +101,17 @@ def check_predictions(command):
 
 
 def check_fields(command):
-    """Masks, differences, several levels, stated deviations and quantiles, normalisation of each point, bf16."""
+    """Masks, differences, several levels, stated deviations and quantiles, normalisation of each point, bf16; what training alone has:
+    dropout, and a loss of whole samples."""
     write_plane(command.folder / "plane.h5")
     for name, sections in dict(
             masked=dict(data__arrays=dict(mask="/sea"), data__weights=dict(file="plane.h5", array="/area")),
             differences=dict(data__arrays=dict(targets_are="difference", history=2)),
             gaussian=dict(model=dict(loss="gaussian")), quantile=dict(model=dict(loss="quantile", quantiles=[0.1, 0.5, 0.9])),
-            columns=dict(data=dict(normalize="standard"))).items():
+            columns=dict(data=dict(normalize="standard")), relative=dict(model=dict(loss="relative_l2", dropout=0.1))).items():
         train(command, name, **sections)
         predict_both(command, name, "plane.h5", (("2,2", 4), ("1,3", 3)))
+    command.must_refuse(["eval", "relative", "--space", "2,1"], "keys-conflict", "--space", "relative_l2", ranks=2)
     train(command, "bf16", precision=dict(compute="bf16"))
     predict_both(command, "bf16", "plane.h5", (("2,1", 2),), 2e-2)
 
@@ -238,7 +240,8 @@ def check_rollouts(command):
     rollout_both(command, "rolled", (("2,1", 4),), "plane.h5", "--steps", "3", "--start", "0:3", "--perturb", "0.1", "--members", "3", *truth)
     rollout_both(command, "rolled", (("2,2", 4),), "plane.h5", "--steps", "20")  # beyond the file
     for what, sections in dict(forced=dict(data__arrays=dict(inputs=["/u", "/v", "/sun"])),
-                               masks=dict(data__arrays=dict(mask="/sea"), data__weights=dict(file="plane.h5", array="/area")),
+                               masks=dict(data__arrays=dict(mask="/sea"), data__weights=dict(file="plane.h5", array="/area"),
+                                          model=dict(loss="relative_h1")),
                                changes=dict(data__arrays=dict(targets_are="difference", history=2))).items():
         train(command, f"rolled-{what}", **sections)
         rollout_both(command, f"rolled-{what}", (("1,2", 4),) if what == "forced" else (("2,2", 4),), "plane.h5", "--steps", "3", "--start", "0:5", *truth)

@@ -59,7 +59,7 @@ RolloutNetworks open_networks(const RolloutArguments& arguments,
       }
       move_to_grid(opened.network, shape);
       if (divides(arguments.mesh))
-        opened.divided = divide_network(opened.network, arguments.mesh, reader.ranks());
+        opened.divided = divide_network(opened.network, arguments.mesh, reader.ranks(), false);
     });
     return opened;
   };

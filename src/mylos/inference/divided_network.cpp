@@ -25,9 +25,19 @@ void require_same_points(const StoredNetwork& network, const Chain& chain, const
              network.path, network.chain.outputs());
 }
 
-DividedNetwork divide(const StoredNetwork& network, const MeshOptions& mesh, const RankGroup& ranks) {
+/// Any loss of numbers leaves the last layer's outputs as they are.
+void leave_loss_out(ModelOptions& model) {
+  const LossTraits& traits = traits_of(model.loss);
+  if (traits.is_mean || traits.prediction != Prediction::numbers) return;
+  model.loss = losses::Mse{};
+  model.point_weights = nullptr;
+}
+
+DividedNetwork divide(const StoredNetwork& network, const MeshOptions& mesh, const RankGroup& ranks,
+                      bool computes_loss) {
   ModelOptions model = network.options.model;
   require_parts(model);
+  if (!computes_loss) leave_loss_out(model);
   if (mesh.space.size() + 1 != model.shape.size()) {
     fail_input(errors::keys_conflict,
                "has {} numbers, and the grid of the samples has {} axes; give one number per axis",
@@ -55,9 +65,10 @@ bool divides(const MeshOptions& mesh) {
   return std::ranges::any_of(mesh.space, [](std::int64_t boxes) { return boxes > 1; });
 }
 
-DividedNetwork divide_network(const StoredNetwork& network, const MeshOptions& mesh, const RankGroup& ranks) {
+DividedNetwork divide_network(const StoredNetwork& network, const MeshOptions& mesh, const RankGroup& ranks,
+                              bool computes_loss) {
   try {
-    return divide(network, mesh, ranks);
+    return divide(network, mesh, ranks, computes_loss);
   } catch (const Error& error) {
     throw error.with(fmt::format("{}: {}", text_of_space(mesh), error.message()));
   }

@@ -30,10 +30,11 @@ struct DividedNetwork {
 /// Returns whether there are several boxes.
 [[nodiscard]] bool divides(const MeshOptions& mesh);
 
-/// For this process alone. Returns the network of this rank's box, of `network`, whose sizes are set. Throws
-/// Error (bad_input) that names --space where samples, network or ranks cannot be divided so.
+/// For this process alone. Returns the network of this rank's box, of `network`, whose sizes are set. Without
+/// `computes_loss` its loss stands for one of whole samples, which boxes do not have. Throws Error
+/// (bad_input) that names --space where samples, network or ranks cannot be divided so.
 [[nodiscard]] DividedNetwork divide_network(const StoredNetwork& network, const MeshOptions& mesh,
-                                            const RankGroup& ranks);
+                                            const RankGroup& ranks, bool computes_loss);
 
 /// Returns the extents of the grid of the network's samples; empty: they are vectors.
 [[nodiscard]] std::vector<std::int64_t> extents_of_samples(const StoredNetwork& network);

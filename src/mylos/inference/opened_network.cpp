@@ -184,7 +184,10 @@ OpenedNetwork open_network(const CheckpointReader& reader, const NetworkData& da
     set_chain(network);
     if (options.model.type != ModelType::gpt) match_samples(written, other_grid, opened);
     data.check(opened);
-    if (divides(data.mesh)) opened.divided = divide_network(network, data.mesh, reader.ranks());
+    if (divides(data.mesh)) {
+      opened.divided =
+          divide_network(network, data.mesh, reader.ranks(), data.truth == GroundTruth::required);
+    }
   });
   return opened;
 }
