@@ -1,5 +1,5 @@
 """Reproducible runs on divided samples ([mesh]): with the same boxes of sums, losses, weights and scaler events have the same bits on whole
-samples and on every division, in all types, with recomputation, shards, averages, frozen layers, dropout, masks, areas and gaps,
+samples and on every division, in all types, with recomputation, shards, averages, frozen layers, dropout, masks, areas, gaps and flips,
 and across restarts; what would have other bits is refused.
 
 usage: test_mesh_bits.py MYLOS
@@ -72,12 +72,13 @@ def check_losses(command):
                  together=dict(optimizer=dict(average=0.9, groups=[dict(match="*/bias", frozen=True)]), precision=dict(compute="fp16")),
                  l1=dict(model=dict(loss="l1", norm="layernorm")),
                  gaussian=dict(model=dict(loss="gaussian"), data__arrays=dict(mask="/sea")),
-                 gaps=dict(data__arrays=dict(inputs=["/w", "/v"], targets=["/w", "/v"], missing=["/w"])))
+                 gaps=dict(data__arrays=dict(inputs=["/w", "/v"], targets=["/w", "/v"], missing=["/w"]), data__augment=dict(flip_horizontal=True)))
     for name, keys in cases.items():
         command.write(f"{name}.toml", plane_deck(**keys | dict(data=dict(micro_batch=4))))
         train(command, f"{name}.toml", name)
         more = ["optimizer.shard=state", "memory.recompute=all"] if name == "together" else []
-        train(command, f"{name}.toml", f"{name}-split", "mesh.space=[2, 2]", *more, ranks=4)
+        space, ranks = ("[2, 1]", 2) if name == "gaps" else ("[2, 2]", 4)  # flips move points along the last axis
+        train(command, f"{name}.toml", f"{name}-split", f"mesh.space={space}", *more, ranks=ranks)
         same_bits(command, name, f"{name}-split")
 
 

@@ -1,4 +1,5 @@
 // mesh.space, and its refusal where samples cannot be divided so.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
@@ -49,6 +50,26 @@ TEST(Mesh, DividesTheAxesOfTheShape) {
                          {"deck.toml:11:", "'mesh.space' has 1 ", "'data.shape' has 2 "}));
   EXPECT_TRUE(test::says(message_of(grid + "[mesh]\nspace = [1, 2, 2]\n"), errors::keys_conflict,
                          {"deck.toml:11:", "'mesh.space' has 3 ", "'data.shape' has 2 "}));
+}
+
+TEST(Mesh, DividesOtherAxesThanThoseAlongWhichSamplesAreMoved) {
+  const auto refused = [](const char* space, const char* key, const char* value = "true") {
+    const std::string message =
+        message_of(grid + "[mesh]\nspace = " + space + "\n", {fmt::format("data.augment.{}={}", key, value)});
+    if (message.empty()) return false;
+    EXPECT_TRUE(test::says(message, errors::keys_conflict, {"'mesh.space'", "'data.augment'", "axis"}));
+    return true;
+  };
+  EXPECT_FALSE(refused("[2, 1]", "flip_horizontal"));
+  EXPECT_TRUE(refused("[1, 2]", "flip_horizontal"));
+  EXPECT_FALSE(refused("[1, 2]", "flip_vertical"));
+  EXPECT_TRUE(refused("[2, 1]", "flip_vertical"));
+  for (const char* const space : {"[2, 1]", "[1, 2]"}) {
+    EXPECT_TRUE(refused(space, "rotate"));
+    EXPECT_TRUE(refused(space, "shift", "2"));
+    EXPECT_TRUE(refused(space, "crop", "2"));
+  }
+  EXPECT_FALSE(refused("[1, 1]", "shift", "2"));
 }
 
 const std::vector<std::string> reproducible{"run.reproducible=true", "kernels.gemm=tiles"};

@@ -36,6 +36,16 @@ bool are_in_order(const Boxes& sums, const Boxes& space) {
   return true;
 }
 
+/// Returns whether samples are moved along an axis that `space` divides: to other boxes.
+bool moves_to_other_boxes(const AugmentOptions& augment, const Boxes& space) {
+  const auto divides = [&](std::size_t from_last) {
+    return space.size() >= from_last && space[space.size() - from_last] > 1;
+  };
+  if (augment.crop > 0 || augment.shift > 0) return is_split(space);
+  return ((augment.flip_horizontal || augment.rotate) && divides(1)) ||
+         ((augment.flip_vertical || augment.rotate) && divides(2));
+}
+
 /// Requires that bits do not depend on `space`.
 void require_sums(const DeckMistakes& mistakes, const Options& options) {
   const Boxes& sums = options.mesh.sums;
@@ -94,13 +104,17 @@ void check_mesh(const Options& options, const GivenPlaces& given, const std::str
   require_axes(mistakes, "mesh.space", options.mesh.space, options.data.shape);
   require_axes(mistakes, "mesh.sums", options.mesh.sums, options.data.shape);
   require_sums(mistakes, options);
-  const bool has_boxes =
-      options.mesh.is_open() || is_split(options.mesh.space) || is_split(options.mesh.sums);
-  if (has_boxes && options.data.augment.any()) {
+  if (options.mesh.is_open() && options.data.augment.any()) {
+    mistakes.fail(errors::keys_conflict, {"mesh.space", "data.augment"},
+                  "'mesh.space' = \"auto\" may divide an axis along which 'data.augment' moves samples; give "
+                  "the boxes: flips move them along one axis alone");
+  }
+  if (moves_to_other_boxes(options.data.augment, options.mesh.space)) {
     mistakes.fail(
         errors::keys_conflict, {"mesh.space", "data.augment"},
-        "'data.augment' moves the points of samples, which 'mesh.space' divides into boxes that stay on "
-        "their ranks; leave one of them out");
+        "'data.augment' moves points of samples along an axis that 'mesh.space' divides into boxes, which "
+        "stay on their ranks; divide other axes: 'flip_horizontal' moves them along the last, "
+        "'flip_vertical' along the one before, 'rotate' along both, 'crop' and 'shift' along all");
   }
 }
 

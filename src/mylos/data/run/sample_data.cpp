@@ -9,6 +9,7 @@
 #include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/base/numbers/target_channels.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
@@ -162,7 +163,6 @@ class SampleData final : public RunData {
 
   [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
                                                               const TrainingReader& reader) const override {
-    require_unmoved(reader.part);
     return std::make_unique<Loader>(
         boxes_.ready(training_, reader.part, grid_), training_split_, sampler_,
         part_of(stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
@@ -217,17 +217,17 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t channels() const { return grid_.empty() ? 0 : grid_.back(); }
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
-    return {reader.type,           reader.micro_batch, reader.rank,    reader.ranks,
-            reader.first_position, augment_,           training_grid()};
-  }
-  /// Refuses to move points from one box to another.
-  void require_unmoved(const GridPart& part) const {
-    if (!part.is_split() || !augment_.any()) return;
-    fail_input(
-        errors::keys_conflict,
-        "{}data.augment moves the points of a sample, which mesh.space divides into boxes that stay on "
-        "their ranks; remove one of them",
-        place_of(places_, {"data.augment", "mesh.space"}));
+    LoaderOptions options{reader.type,           reader.micro_batch, reader.rank,    reader.ranks,
+                          reader.first_position, augment_,           training_grid()};
+    if (!reader.part.is_split() || !augment_.any()) return options;
+    // Within a box, whose points do not say whether targets lie on points.
+    const std::vector<std::int64_t> extents(options.grid.begin(), options.grid.end() - 1);
+    const GridBox box = box_of(reader.part, extents, path());
+    if (options.augment.targets == AugmentTargets::automatic &&
+        training_.shape().outputs % box.grid_points() != 0)
+      options.augment.targets = AugmentTargets::keep;
+    std::copy(box.count.end() - std::ssize(extents), box.count.end(), options.grid.begin());
+    return options;
   }
   /// Returns the bytes of a reader's copy of the normalizer.
   [[nodiscard]] std::int64_t normalizer_bytes(const DatasetShape& shape) const {
