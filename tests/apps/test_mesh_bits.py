@@ -36,6 +36,7 @@ def same_bits(command, whole, split, *, evaluations=1e-12):
         assert numpy.asarray(a[name]).tobytes() == numpy.asarray(b[name]).tobytes(), f"{what}: {name}"
     rows = [[float(row["loss"]) for row in command.rows(f"{folder}/evaluations.csv") if row["part"] != "train"] for folder in (split, whole)]
     numpy.testing.assert_allclose(*rows, rtol=evaluations, err_msg=what)
+    assert command.text(f"{split}/samples.json") == command.text(f"{whole}/samples.json"), f"pictures of {what}"
 
 
 def train(command, deck, folder, *keys, ranks=1, more=()):

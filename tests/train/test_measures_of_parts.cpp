@@ -78,8 +78,8 @@ TEST(MeasuresOfParts, OfBoxesOfAllRanksAreThoseOfSamples) {
     const auto found_by = [&](SmallRun& run, EvaluationOptions passing, const ColumnScaling& targets) {
       TrainingModel& model = run.trainer->model();
       passing.max_samples = model.samples();
-      const std::vector<Measure> measures =
-          model.chain().has_deviations() ? std::vector{Measure::crps} : std::vector<Measure>{};
+      std::vector<Measure> measures{Measure::r2};
+      if (model.chain().has_deviations()) measures.push_back(Measure::crps);
       const auto pass = data->pass_over(DataPart::test, normalizer, passing);
       return evaluate(run.trainer->quiesce(), {run.trainer->execution(), *run.engines, model},
                       *run.communicator, *pass, measures, {}, targets);
@@ -95,6 +95,12 @@ TEST(MeasuresOfParts, OfBoxesOfAllRanksAreThoseOfSamples) {
     EXPECT_EQ(of_boxes.count, 11);
     EXPECT_EQ(of_samples.count, 11);
     EXPECT_NEAR(of_boxes.loss, of_samples.loss, 1e-6 * std::abs(of_samples.loss));
+    ASSERT_EQ(of_boxes.targets->targets(), rows * 6);
+    const std::vector<double> r2 = of_samples.targets->r2();
+    for (std::size_t target = 0; target < r2.size(); ++target)
+      EXPECT_NEAR(of_boxes.targets->r2()[target], r2[target], 1e-5 * (1 + std::abs(r2[target]))) << target;
+    EXPECT_NEAR(*of_boxes.measured[Measure::r2], *of_samples.measured[Measure::r2],
+                1e-5 * (1 + std::abs(*of_samples.measured[Measure::r2])));
     const std::optional<double> crps = of_samples.measured[Measure::crps];
     ASSERT_EQ(crps.has_value(), std::holds_alternative<losses::Gaussian>(loss));
     if (!crps) continue;
@@ -106,19 +112,19 @@ TEST(MeasuresOfParts, ThoseOfWholeSamplesAreRefused) {
   Options options;
   const Places places = {{"run.metrics", "deck.toml:4"}};
   const Chain none;
-  options.run.metrics = {Measure::r2};
+  options.run.metrics = {Measure::relative_l2};
   EXPECT_FALSE(divides_samples(options));
   require_measures_of_parts(options, none, places);
   options.mesh.space = {1, 1};
   require_measures_of_parts(options, none, places);
   options.mesh.space = {2, 1};
   EXPECT_TRUE(divides_samples(options));
-  for (const Measure measure : {Measure::r2, Measure::relative_l2, Measure::relative_h1, Measure::top5}) {
+  for (const Measure measure : {Measure::relative_l2, Measure::relative_h1, Measure::top5}) {
     options.run.metrics = {Measure::crps, measure};
     EXPECT_TRUE(test::refuses(errors::not_measured, {"deck.toml:4: ", "mesh.space", name_of(measure)},
                               [&] { require_measures_of_parts(options, none, places); }));
   }
-  options.run.metrics = {Measure::crps};
+  options.run.metrics = {Measure::crps, Measure::r2};
   require_measures_of_parts(options, none, places);
   options.run.rollout_steps = 12;
   EXPECT_TRUE(test::refuses(errors::not_measured, {"run.metrics", "rollout12", "mesh.space"},

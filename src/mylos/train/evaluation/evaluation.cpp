@@ -60,7 +60,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
           why_not_measured(measure, chain.loss(), evaluation_kind(chain) == EvaluationKind::tokens);
       if (!why.empty()) fail_input(errors::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
-    measures.emplace(wanted, chain, targets);
+    measures.emplace(wanted, chain, targets, pass.part());
     const bool reads_outputs = measures->reads_outputs();
     const bool counts = pass.counts();
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");

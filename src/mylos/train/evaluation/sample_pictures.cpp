@@ -15,6 +15,22 @@ namespace {
 constexpr std::int64_t max_samples = 2;
 constexpr std::int64_t max_channels = 3;
 
+/// Returns the boxes of the ranks that share samples, in their order.
+std::vector<GridBox> boxes_of(const GridShape& box, const GridPart& part) {
+  std::vector<GridBox> boxes;
+  GridBox whole{.extents = box.extent, .first = {}, .count = box.extent};
+  for (std::size_t axis = 0; axis < whole.extents.size(); ++axis) whole.extents[axis] *= part.boxes[axis];
+  for (std::int64_t z = 0; z < part.boxes[0]; ++z) {
+    for (std::int64_t y = 0; y < part.boxes[1]; ++y) {
+      for (std::int64_t x = 0; x < part.boxes[2]; ++x) {
+        GridBox& one = boxes.emplace_back(whole);
+        one.first = {z * one.count[0], y * one.count[1], x * one.count[2]};
+      }
+    }
+  }
+  return boxes;
+}
+
 }  // namespace
 
 bool SamplePictures::supports(const Chain& chain) {
@@ -23,10 +39,12 @@ bool SamplePictures::supports(const Chain& chain) {
 }
 
 SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int64_t samples,
-                               const Normalizer& normalizer, std::vector<std::string> names, bool upward)
+                               const Normalizer& normalizer, std::vector<std::string> names, bool upward,
+                               const GridPart& part)
     : normalizer_(normalizer),
       names_(std::move(names)),
-      extents_(chain.grids.back().extent.begin(), chain.grids.back().extent.end()),
+      boxes_(boxes_of(chain.grids.back(), part)),
+      extents_(boxes_.front().extents.begin(), boxes_.front().extents.end()),
       upward_(upward),
       channels_(chain.output_grid().channels),
       outputs_(chain.outputs()) {
@@ -36,9 +54,11 @@ SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int6
     chosen_.push_back({sample, {}, {}});
 }
 
-PartMemory SamplePictures::memory(const Chain& chain, bool is_evaluated) {
+PartMemory SamplePictures::memory(const Chain& chain, bool is_evaluated, std::int64_t boxes) {
   const bool takes = is_evaluated && supports(chain);
-  const std::size_t fields = takes ? 2 * max_samples : 0;
+  // Predictions, truth and weights of a whole sample, and what arrives of a box.
+  const std::size_t of_whole = boxes > 1 ? 3 * static_cast<std::size_t>(boxes) + 2 : 0;
+  const std::size_t fields = takes ? 2 * max_samples + of_whole : 0;
   return {
       {"fields of evaluations", fields * static_cast<std::size_t>(chain.outputs()) * sizeof(float), false},
       {"fields of evaluations on the device", takes ? float_output_bytes(chain, 1) : 0}};
@@ -63,6 +83,28 @@ void SamplePictures::observe(const StepContext& step, const ForwardPass& model, 
   }
 }
 
+std::vector<float> SamplePictures::whole(RankGroup& ranks, std::vector<float> own, int first,
+                                         std::int64_t of_point) const {
+  own.resize(static_cast<std::size_t>(boxes_.front().points() * of_point));
+  if (boxes_.size() == 1) {
+    broadcast_large(ranks, std::as_writable_bytes(std::span(own)), first);
+    return own;
+  }
+  std::vector<float> whole;
+  if (ranks.rank() == 0) whole.resize(static_cast<std::size_t>(boxes_.front().grid_points() * of_point));
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    const GridBox& box = boxes_[i];
+    const int owner = first + static_cast<int>(i);
+    std::vector<float> arriving = ranks.rank() == owner ? own : std::vector<float>(own.size());
+    broadcast_large(ranks, std::as_writable_bytes(std::span(arriving)), owner);
+    if (ranks.rank() != 0) continue;
+    box.for_lines([&](std::int64_t from, std::int64_t to) {
+      std::copy_n(arriving.data() + from * of_point, box.count[2] * of_point, whole.data() + to * of_point);
+    });
+  }
+  return whole;
+}
+
 std::vector<FieldPicture> SamplePictures::gather(RankGroup& ranks) {
   std::vector<FieldPicture> pictures;
   for (Taken& one : chosen_) {
@@ -71,16 +113,18 @@ std::vector<FieldPicture> SamplePictures::gather(RankGroup& ranks) {
     ranks.all_gather(&own, all.data(), sizeof own);
     const auto owner = std::find(all.begin(), all.end(), 1);
     if (owner == all.end()) continue;  // no batch had it
-    one.predicted.resize(static_cast<std::size_t>(outputs_));
-    one.truth.resize(static_cast<std::size_t>(outputs_));
-    for (std::vector<float>* field : {&one.predicted, &one.truth})
-      broadcast_large(ranks, std::as_writable_bytes(std::span(*field)),
-                      static_cast<int>(owner - all.begin()));
+    const auto first = static_cast<int>(owner - all.begin());
+    const std::vector<float> predicted = whole(ranks, std::move(one.predicted), first, channels_);
+    const std::vector<float> truth = whole(ranks, std::move(one.truth), first, channels_);
+    std::vector<float> of_boxes;
+    if (weights_ && boxes_.size() > 1) of_boxes = whole(ranks, weights_->values, first, weights_->channels);
     for (std::int64_t channel = 0; ranks.rank() == 0 && channel < std::min(channels_, max_channels);
          ++channel) {
-      const MeasureWeights weights =
-          weights_ ? MeasureWeights(weights_->values, weights_->channels) : MeasureWeights();
-      FieldPicture picture = make_picture(extents_, channels_, channel, one.truth, one.predicted, weights);
+      MeasureWeights weights;
+      if (weights_)
+        weights = MeasureWeights(boxes_.size() > 1 ? std::span<const float>(of_boxes) : weights_->values,
+                                 weights_->channels);
+      FieldPicture picture = make_picture(extents_, channels_, channel, truth, predicted, weights);
       picture.upward = upward_;
       picture.title = fmt::format("sample {}", one.sample);
       picture.channel = static_cast<std::int64_t>(names_.size()) == channels_

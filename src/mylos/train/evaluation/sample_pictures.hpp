@@ -1,7 +1,7 @@
 // SamplePictures: true and predicted fields of a few samples that an evaluation comes by, for the report.
 //
 // Networks for regression whose outputs lie on a grid have them. The samples are chosen by the seed of the
-// run, so every evaluation shows the same ones.
+// run, so every evaluation shows the same ones. Where ranks share samples, each has its box of their fields.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mylos/base/device/memory_entry.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/files/scaling/normalizer.hpp"
@@ -23,10 +24,10 @@ class SamplePictures {
   /// Returns whether outputs of such a network are fields.
   [[nodiscard]] static bool supports(const Chain& chain);
 
-  /// `samples`: of the part of the data that is evaluated. `normalizer` must outlive the object. `upward`: as
-  /// in FieldPicture.
+  /// `chain`: of a rank, as the rows of `normalizer`, which must outlive the object. `samples`: of the part
+  /// of the data that is evaluated. `upward`: as in FieldPicture. `part`: of this rank.
   SamplePictures(const Chain& chain, std::uint64_t seed, std::int64_t samples, const Normalizer& normalizer,
-                 std::vector<std::string> names, bool upward);
+                 std::vector<std::string> names, bool upward, const GridPart& part = {});
 
   /// Copies the outputs of chosen samples of the batch on which the network has just run.
   void observe(const StepContext& step, const ForwardPass& model, const Batch& batch);
@@ -34,8 +35,9 @@ class SamplePictures {
   [[nodiscard]] std::vector<FieldPicture> gather(RankGroup& ranks);
 
   /// Returns the memory of the pictures of an evaluation of such a network, if any part of the data is
-  /// evaluated: the fields on the host, and a sample's outputs while they are converted.
-  [[nodiscard]] static PartMemory memory(const Chain& chain, bool is_evaluated);
+  /// evaluated: the fields on the host, those of whole samples where there are several boxes, and a sample's
+  /// outputs while they are converted.
+  [[nodiscard]] static PartMemory memory(const Chain& chain, bool is_evaluated, std::int64_t boxes);
 
  private:
   struct Taken {
@@ -44,13 +46,19 @@ class SamplePictures {
     std::vector<float> truth;
   };
 
+  /// All ranks. Returns the field of the whole sample on rank 0, of which the ranks from `first` on have the
+  /// boxes: `own`, with `of_point` numbers of each point.
+  [[nodiscard]] std::vector<float> whole(RankGroup& ranks, std::vector<float> own, int first,
+                                         std::int64_t of_point) const;
+
   const Normalizer& normalizer_;
-  std::vector<std::string> names_;  // of channels
-  std::vector<std::int64_t> extents_;
+  std::vector<std::string> names_;     // of channels
+  std::vector<GridBox> boxes_;         // of the ranks that share a sample
+  std::vector<std::int64_t> extents_;  // of the whole grid
   bool upward_;
   std::int64_t channels_;
   std::int64_t outputs_;
-  std::shared_ptr<const PointWeights> weights_;  // null: all points count
+  std::shared_ptr<const PointWeights> weights_;  // of the box; null: all points count
   std::vector<Taken> chosen_;
 };
 

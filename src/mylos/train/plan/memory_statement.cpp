@@ -68,8 +68,8 @@ std::vector<MemoryEntry> entries_of(const MemoryProblem& problem, std::int64_t t
       evaluation_memory(chain, samples, options.run.metrics),
       evaluation_pass_memory(data, evaluation_options(network, 0)),
       name_memory(data == nullptr ? SampleMeaning() : data->meaning()),
-      WantedMeasures::memory(options.run.metrics, chain, samples, evaluated),
-      SamplePictures::memory(chain, evaluated > 0 && !network.options.model.part.is_split()),
+      WantedMeasures::memory(options.run.metrics, chain, samples, evaluated, options.model.part.count()),
+      SamplePictures::memory(chain, evaluated > 0, options.model.part.count()),
       RolloutEvaluation::memory(options, chain, samples, network.ranks, data != nullptr),
       checkpoint_memory(),
   });

@@ -205,9 +205,6 @@ Run::Run(RunStart&& start)
   if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
   note_assembly(context_.assembly, state_);
   const EvaluationOptions evaluating = evaluation_options(context_.assembly.network, ranks.rank());
-  const bool has_pictures = SamplePictures::supports(context_.trainer().model().chain());
-  if (has_pictures && evaluating.part.is_split() && !evaluated_parts(context_.data.get()).empty())
-    start.line("mesh.space divides samples: evaluations write no pictures of them");
   const std::int64_t classes = state_.data.vocabulary ? state_.data.vocabulary->size() : 0;
   run_on_all(ranks, [&] {
     evaluations_.open(*context_.data, state_.data.normalizer, evaluating, options,

@@ -58,10 +58,17 @@ double ClassMeasures::accuracy(std::size_t best) const {
 }
 
 void TargetMeasures::add(std::span<const float> predictions, std::span<const float> targets) {
-  const std::size_t width = sums_.size();
-  rows_ += static_cast<std::int64_t>(targets.size() / width);
+  const auto channels = box_ ? sums_.size() / static_cast<std::size_t>(box_->grid_points()) : 1;
+  const std::size_t width = box_ ? static_cast<std::size_t>(box_->points()) * channels : sums_.size();
+  const auto place = [&](std::size_t column) {
+    if (!box_) return column;
+    const std::int64_t point = box_->point_of_grid(static_cast<std::int64_t>(column / channels));
+    return static_cast<std::size_t>(point) * channels + column % channels;
+  };
+  if (!box_ || box_->first == std::array<std::int64_t, 3>{})
+    rows_ += static_cast<std::int64_t>(targets.size() / width);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    Sums& of = sums_[i % width];
+    Sums& of = sums_[place(i % width)];
     const double target = targets[i];
     if (std::isnan(target)) {
       ++of.missing;
@@ -191,10 +198,12 @@ void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, c
   }
 }
 
-Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {
-  require_measurable(wanted, outputs);
+Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs, const std::optional<GridBox>& box)
+    : outputs_(outputs) {
+  const std::int64_t of_sample = box ? outputs / box->points() * box->grid_points() : outputs;
+  require_measurable(wanted, of_sample);
   if (is_classification(wanted)) classes_.emplace(outputs, has_measure(wanted, Measure::confusion));
-  if (has_measure(wanted, Measure::r2)) targets_.emplace(outputs);
+  if (has_measure(wanted, Measure::r2)) targets_.emplace(of_sample, box);
 }
 
 void Measures::add(std::span<const float> outputs, const Batch& batch) {
@@ -217,13 +226,14 @@ std::size_t Measures::kept_bytes(std::span<const Measure> wanted, std::int64_t o
 }
 
 std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
-                                   std::int64_t samples) {
+                                   std::int64_t samples, std::int64_t boxes) {
   if (wanted.empty()) return 0;
   const auto count = static_cast<std::size_t>(outputs);
   const std::size_t values_of_output = has_measure(wanted, Measure::crps) ? 2 : 1;  // with the deviations
   std::size_t bytes = values_of_output * static_cast<std::size_t>(samples) * count * sizeof(float);
   if (has_measure(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
-  if (has_measure(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
+  if (has_measure(wanted, Measure::r2))
+    bytes += static_cast<std::size_t>(boxes) * count * TargetMeasures::bytes_of_target;
   if (has_measure(wanted, Measure::crps)) bytes += CrpsMeasure::memory_bytes(outputs);
   if (has_field_measure(wanted)) bytes += FieldMeasures::memory_bytes(outputs);
   return bytes;

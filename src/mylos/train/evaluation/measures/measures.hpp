@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mylos/base/numbers/exact_sum.hpp"
+#include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/files/scaling/statistics.hpp"
@@ -68,9 +69,12 @@ class ClassMeasures {
 
 class TargetMeasures {
  public:
-  explicit TargetMeasures(std::int64_t targets) : sums_(static_cast<std::size_t>(targets)) {}
+  /// `targets`: of whole samples. `box`: the points of a sample that this rank has, if others have the rest.
+  explicit TargetMeasures(std::int64_t targets, std::optional<GridBox> box = {})
+      : box_(box), sums_(static_cast<std::size_t>(targets)) {}
 
-  /// Adds rows; both arguments are [rows, targets]. A target that is NaN is missing and does not count.
+  /// Adds rows; both arguments are [rows, targets], or of the box. A target that is NaN is missing and does
+  /// not count.
   void add(std::span<const float> predictions, std::span<const float> targets);
   /// Adds the sums of all ranks. All ranks must call it.
   void add_up(RankGroup& ranks);
@@ -106,7 +110,8 @@ class TargetMeasures {
   [[nodiscard]] double spread(const Sums& of) const;
   [[nodiscard]] double r2(const Sums& of) const;
 
-  std::int64_t rows_ = 0;
+  std::optional<GridBox> box_;
+  std::int64_t rows_ = 0;  // of all ranks that share samples the first counts them
   std::vector<Sums> sums_;
 };
 
@@ -125,8 +130,8 @@ void require_measurable(std::span<const Measure> wanted, std::int64_t outputs,
 /// The measures that a run requests, of outputs that arrive in batches.
 class Measures {
  public:
-  /// `outputs`: per sample. Throws as require_measurable().
-  Measures(std::span<const Measure> wanted, std::int64_t outputs);
+  /// `outputs`: per sample, or per `box`. Throws as require_measurable().
+  Measures(std::span<const Measure> wanted, std::int64_t outputs, const std::optional<GridBox>& box = {});
 
   [[nodiscard]] bool any() const { return classes_ || targets_; }
   /// Adds outputs [batch.samples, outputs], which are in host memory.
@@ -140,9 +145,10 @@ class Measures {
 
   /// Returns the bytes of a confusion matrix.
   [[nodiscard]] static std::size_t matrix_bytes(std::int64_t classes);
-  /// Returns the bytes in host memory: the sums, and the outputs of `samples` samples.
+  /// Returns the bytes in host memory: the sums, and the outputs of `samples` samples. `boxes`: of `outputs`
+  /// outputs that make up a sample; sums of single targets are of whole samples.
   [[nodiscard]] static std::size_t memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
-                                                std::int64_t samples);
+                                                std::int64_t samples, std::int64_t boxes = 1);
   /// Returns the bytes of the matrix that a run stores for each part of the data after an evaluation.
   [[nodiscard]] static std::size_t kept_bytes(std::span<const Measure> wanted, std::int64_t outputs);
 

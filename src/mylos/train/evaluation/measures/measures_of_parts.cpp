@@ -33,12 +33,11 @@ void require_same_points(const Options& options, const Chain& chain) {
 const char* why_not_of_boxes(Measure measure) {
   switch (measure) {
     case Measure::crps:
+    case Measure::r2:
       return "";
     case Measure::relative_l2:
     case Measure::relative_h1:
       return "its norms are of whole samples";
-    case Measure::r2:
-      return "it is of each number of a sample, of which every rank has others";
     case Measure::top5:
     case Measure::confusion:
       return "classes are of whole samples";

@@ -2,14 +2,25 @@
 
 #include <utility>
 
+#include "mylos/kernels/pointwise/fields/box_of_part.hpp"
+
 namespace mylos {
+namespace {
+
+/// Returns the box of the outputs; nothing if they are those of whole samples.
+std::optional<GridBox> box_of_outputs(const Chain& chain, const GridPart& part) {
+  const std::optional<OutputField> field = chain.head->field();
+  return field ? box_of_part(field->grid, part) : std::nullopt;
+}
+
+}  // namespace
 
 WantedMeasures::WantedMeasures(std::span<const Measure> wanted, const Chain& chain,
-                               const ColumnScaling& targets)
+                               const ColumnScaling& targets, const GridPart& part)
     : wanted_(wanted),
       kind_(evaluation_kind(chain)),
       outputs_(static_cast<std::size_t>(chain.outputs())),
-      measures_(wanted, chain.outputs()) {
+      measures_(wanted, chain.outputs(), box_of_outputs(chain, part)) {
   if (has_field_measure(wanted)) fields_.emplace(wanted, chain, targets);
   if (has_measure(wanted, Measure::crps)) crps_.emplace(chain, targets);
 }
@@ -41,9 +52,9 @@ Evaluation WantedMeasures::add_up(RankGroup& ranks) && {
 }
 
 PartMemory WantedMeasures::memory(std::span<const Measure> wanted, const Chain& chain, std::int64_t samples,
-                                  std::size_t parts) {
+                                  std::size_t parts, std::int64_t boxes) {
   return {{"measures of evaluations",
-           Measures::memory_bytes(wanted, chain.outputs(), samples) +
+           Measures::memory_bytes(wanted, chain.outputs(), samples, boxes) +
                FieldMeasures::constant_bytes(wanted, chain) +
                parts * Measures::kept_bytes(wanted, chain.outputs()),
            false}};

@@ -13,9 +13,10 @@ namespace mylos {
 
 class WantedMeasures {
  public:
-  /// `targets`: how training scaled them. `wanted` must outlive the object. Throws as Measures and
-  /// FieldMeasures do.
-  WantedMeasures(std::span<const Measure> wanted, const Chain& chain, const ColumnScaling& targets);
+  /// `targets`: how training scaled them. `wanted` must outlive the object. `part`: of each sample, of which
+  /// `chain` computes that. Throws as Measures and FieldMeasures do.
+  WantedMeasures(std::span<const Measure> wanted, const Chain& chain, const ColumnScaling& targets,
+                 const GridPart& part = {});
 
   [[nodiscard]] bool reads_outputs() const { return measures_.any() || fields_ || crps_; }
   [[nodiscard]] bool reads_deviations() const { return crps_.has_value(); }
@@ -27,9 +28,10 @@ class WantedMeasures {
   [[nodiscard]] Evaluation add_up(RankGroup& ranks) &&;
 
   /// Returns the memory of the host that such an object takes for batches of `samples` samples, and the
-  /// matrices that a run keeps of each of the `parts` that it evaluates. Throws as the constructor.
+  /// matrices that a run keeps of each of the `parts` that it evaluates. `boxes`: that make up a sample.
+  /// Throws as the constructor.
   [[nodiscard]] static PartMemory memory(std::span<const Measure> wanted, const Chain& chain,
-                                         std::int64_t samples, std::size_t parts);
+                                         std::int64_t samples, std::size_t parts, std::int64_t boxes);
 
  private:
   std::span<const Measure> wanted_;

@@ -25,14 +25,14 @@ void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, con
   normalizer_ = &normalizer;
   classes_ = classes;
   every_ = deck.run.evaluate_every;
-  if (options.part.is_split()) targets_of_box_ = part_of(normalizer, deck.model.shape, options.part).targets;
+  if (options.part.is_split()) of_box_.targets = part_of(normalizer, deck.model.shape, options.part).targets;
   for (const DataPart part : evaluated_parts(&data)) {
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
-    if (!SamplePictures::supports(chain) || options.part.is_split()) continue;  // pictures are of samples
+    if (!SamplePictures::supports(chain)) continue;
     const auto arrays = data.arrays(part);
-    parts_.back().chosen =
-        std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part), normalizer,
-                                         meaning_.target_names, arrays != nullptr && rows_run_north(*arrays));
+    parts_.back().chosen = std::make_unique<SamplePictures>(
+        chain, deck.run.seed, data.samples(part), options.part.is_split() ? of_box_ : normalizer,
+        meaning_.target_names, arrays != nullptr && rows_run_north(*arrays), options.part);
   }
 }
 
@@ -65,7 +65,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     }
     Communicator& communicator = *run.assembly.communicator;
     const bool is_box = part.pass->boxes() > 1 && !part.pass->shares_truth();
-    const ColumnScaling& targets = is_box ? targets_of_box_ : normalizer_->targets;
+    const ColumnScaling& targets = is_box ? of_box_.targets : normalizer_->targets;
     Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);

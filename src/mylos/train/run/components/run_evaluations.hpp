@@ -77,7 +77,7 @@ class RunEvaluations final : public RunComponent {
   std::vector<Measure> measures_;
   std::optional<RolloutEvaluation> rollouts_;
   const Normalizer* normalizer_ = nullptr;  // of the run
-  ColumnScaling targets_of_box_;            // if mesh.space divides samples
+  Normalizer of_box_;                       // of targets, if mesh.space divides samples
   std::optional<RolloutResult> rollout_;    // of the last evaluation
   std::int64_t classes_ = 0;
   std::int64_t every_ = 0;  // steps; 0 = each epoch
