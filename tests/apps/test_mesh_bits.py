@@ -4,12 +4,10 @@ and across restarts; what would have other bits is refused.
 
 usage: test_mesh_bits.py MYLOS
 """
-import numpy
-
 from support.cases import run_cases
 from support.decks import layer
-from support.mesh import plane_deck, write_plane
-from support.run_folders import events_of, last_checkpoint, losses_of, weights_of
+from support.mesh import plane_deck, same_bits, write_plane
+from support.run_folders import last_checkpoint, weights_of
 
 LAYERS = [
     layer("conv", outputs=6, kernel=3, edges="periodic", activation="gelu", norm="layernorm", dropout=0.1, name="first"),
@@ -22,21 +20,6 @@ LAYERS = [
 CHAIN = dict(model=dict(type="chain", loss="huber", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None), layers=LAYERS)
 FNO = dict(type="fno", width=8, modes=[9, 6], blocks=2, channels=None, edges=None, norm=None)
 SUMS = ["run.reproducible=true", "kernels.gemm=tiles", "mesh.sums=[2, 2]"]
-
-
-def same_bits(command, whole, split, *, evaluations=1e-12):
-    """Losses of all steps, scaler events, and everything that the last checkpoints hold of weights and state. Evaluations are sums over ranks
-    in double, whose order follows them."""
-    what = f"{split}, beside {whole}"
-    assert losses_of(command, split) == losses_of(command, whole), what
-    assert events_of(command, split, "overflow", "scale") == events_of(command, whole, "overflow", "scale"), what
-    a, b = (weights_of(last_checkpoint(command, folder), ("model", "optimizer", "scaler", "average")) for folder in (whole, split))
-    assert a.keys() == b.keys() and len(a) > 8, what
-    for name in a:
-        assert numpy.asarray(a[name]).tobytes() == numpy.asarray(b[name]).tobytes(), f"{what}: {name}"
-    rows = [[float(row["loss"]) for row in command.rows(f"{folder}/evaluations.csv") if row["part"] != "train"] for folder in (split, whole)]
-    numpy.testing.assert_allclose(*rows, rtol=evaluations, err_msg=what)
-    assert command.text(f"{split}/samples.json") == command.text(f"{whole}/samples.json"), f"pictures of {what}"
 
 
 def train(command, deck, folder, *keys, ranks=1, more=()):

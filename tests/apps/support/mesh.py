@@ -3,6 +3,7 @@ import h5py
 import numpy
 
 from .decks import deck_text
+from .run_folders import events_of, last_checkpoint, losses_of, weights_of
 
 LEVELS = 13
 
@@ -30,3 +31,19 @@ def plane_deck(*, layers=(), **sections):
     for name, values in sections.items():
         keys[name] = values if values is None or name not in keys else keys[name] | values
     return deck_text(layers=layers, **keys)
+
+
+def same_bits(command, whole, split, *, evaluations=1e-12):
+    """Losses of all steps, scaler events, and everything that the last checkpoints hold of weights and state. Evaluations are sums over ranks
+    in double, whose order follows them."""
+    what = f"{split}, beside {whole}"
+    assert losses_of(command, split) == losses_of(command, whole), what
+    assert events_of(command, split, "overflow", "scale") == events_of(command, whole, "overflow", "scale"), what
+    a, b = (weights_of(last_checkpoint(command, folder), ("model", "optimizer", "scaler", "average")) for folder in (whole, split))
+    assert a.keys() == b.keys() and len(a) > 2, what
+    for name in a:
+        assert numpy.asarray(a[name]).tobytes() == numpy.asarray(b[name]).tobytes(), f"{what}: {name}"
+    rows = [[float(row["loss"]) for row in command.rows(f"{folder}/evaluations.csv") if row["part"] != "train"] for folder in (split, whole)]
+    numpy.testing.assert_allclose(*rows, rtol=evaluations, err_msg=what)
+    pictures = [command.folder / folder / "samples.json" for folder in (split, whole)]
+    assert [path.read_text() for path in pictures if path.exists()] == [pictures[1].read_text()] * 2 * pictures[1].exists(), f"pictures of {what}"
