@@ -140,21 +140,22 @@ def planned(runs, *keys, ranks=1):
 
 
 def check_bytes(runs):
-    """Activations: the boxes' part of those of whole samples, what a block's workspace has beside its part (halos), and outputs that all ranks
-    have."""
+    """Activations: outputs of blocks are the boxes' part, rounded up, and the arena has no more than that part of the whole one, what all ranks
+    save alike (coefficients of modes, statistics of norms), and what a block's workspace has beside its part: halos, and what engines take."""
     boxes, space = math.prod(runs.deck.space), f"mesh.space={runs.deck.space}"
     ranks = boxes * runs.deck.micro_batches
     whole, divided = planned(runs, ranks=runs.deck.micro_batches), planned(runs, space, ranks=ranks)
     more = copies = 0
     for of_box, of_all in zip(divided["cost"]["blocks"], whole["cost"]["blocks"], strict=True):
-        copies += max(0, of_box["output_bytes"] - of_all["output_bytes"] / boxes)
+        rounded_up = of_box["output_bytes"] - of_all["output_bytes"] / boxes
         saved = [block["variants"][0]["saved_bytes"] for block in (of_box, of_all)]
-        copies += max(0, saved[0] - saved[1] / boxes)
+        assert rounded_up < 128 and saved[0] <= saved[1], f"a block of a box stores {of_box}, of whole samples {of_all}"
+        copies += max(0, rounded_up) + max(0, saved[0] - saved[1] / boxes)
         workspaces = [max(block["forward_workspace"], block["variants"][0]["backward_workspace"]) for block in (of_box, of_all)]
         more = max(more, workspaces[0] - workspaces[1] / boxes)
     part = whole["activation_bytes"] / boxes
     ratio = divided["activation_bytes"] / (part + more + copies)
-    assert ratio <= 1.05, f"{divided['activation_bytes']} B of activations; {part} B are this part of whole ones, {more} B halos, {copies} B copies"
+    assert ratio <= 1.05, f"{divided['activation_bytes']} B of activations; {part} B are this part of whole ones, {more} B workspace, {copies} B that all ranks have"
     peak = runs.train("divided", space, "memory.recompute=none", "run.steps=2", ranks=ranks)
     return divided["activation_bytes"] / part, ratio, peak
 
@@ -188,7 +189,7 @@ def main():
     print(f"{outcomes['bits']} decks with the bits of whole samples, {outcomes['rounding']} with their weights to rounding, "
           f"{outcomes['numpy']} with NumPy's losses and gradients, {outcomes['bytes']} within their bytes, {outcomes['refused']} refused; {sum(runs for _, runs, _ in sound)} runs")
     figures = numpy.array([of_deck for _, _, of_deck in sound if of_deck])
-    for what, values in zip(("activations of a rank / their part of whole ones", "the same, with halos and copies", "peak of a process / plan"), figures.T):
+    for what, values in zip(("activations of a rank / their part of whole ones", "the same, with workspace of halos", "peak of a process / plan"), figures.T):
         print(f"{what}: {numpy.min(values):.3f} to {numpy.max(values):.3f}, median {numpy.median(values):.3f}")
     assert len(sound) == count, f"{count - len(sound)} of {count} decks fail"
     assert outcomes["refused"] <= max(1, REFUSED * count), outcomes
