@@ -70,6 +70,8 @@ CASES = [
     Case("two layers of it, NCCL, not recorded", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=64", "kernels.graphs=false"],
          180, 180, ranks=2),
     Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 64, 12, ranks=2, steps=MORE_STEPS),
+    Case("U-Net of 64 x 64 points in two boxes, NCCL", "fields_unet", [*BY_NCCL, "mesh.space=[2, 1]", "data.batch=4"], 750, 12,
+         ranks=2, steps=MORE_STEPS),
     Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 350, 12, ranks=2,
          steps=MORE_STEPS),
 ]
@@ -114,6 +116,7 @@ class Bench:
         for name in ("train", "test"):
             with h5py.File(data / f"darcy/{name}.h5", "w") as file:
                 file["a"], file["u"] = random.random((2, 40, 85, 85), dtype=numpy.float32)
+            self.must(["prepare", "fields", "--samples", "64", "--out", f"data/fields_{name}.h5"])
 
     def must(self, arguments):
         result = self.run(arguments)

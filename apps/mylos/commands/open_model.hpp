@@ -30,9 +30,14 @@ struct OpenModel {
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const {
     return opened.pass_over(part, *model, communicator->ranks());
   }
+  void share_samples(InferenceContext& context) const {
+    if (exchange == nullptr) return;
+    context.sample_ranks = exchange.get();
+    context.communicator = communicator.get();
+  }
   [[nodiscard]] InferenceContext context() const {
     InferenceContext context(*execution, *engines, model->passes(), network().known_classes());
-    context.sample_ranks = exchange.get();
+    share_samples(context);
     return context;
   }
 };

@@ -23,7 +23,7 @@ std::unique_ptr<RowInference> rows_of(const OpenModel& shared, const StoredNetwo
                                       InferenceModel& model) {
   const ArrayOptions& arrays = network.options.data.arrays;
   InferenceContext context(*shared.execution, *shared.engines, model.passes(), network.known_classes());
-  context.sample_ranks = shared.exchange.get();
+  shared.share_samples(context);
   const bool is_divided = shared.exchange != nullptr;
   return std::make_unique<RowInference>(context,
                                         is_divided ? *shared.normalizer : network.training.normalizer,

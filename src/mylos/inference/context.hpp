@@ -5,6 +5,8 @@
 
 namespace mylos {
 
+class Communicator;
+
 struct InferenceContext {
   /// `known_classes`: outputs from there on only pad the classifier; 0: none do.
   InferenceContext(const Execution& on, const Engines& its_engines, ForwardPass& pass,
@@ -19,7 +21,9 @@ struct InferenceContext {
   Engines engines;
   ForwardPass& model;
   std::int64_t classes;
-  SampleRanks* sample_ranks = nullptr;  // of ranks that share samples
+  // Of ranks that share samples, and over which they exchange; both or neither.
+  SampleRanks* sample_ranks = nullptr;
+  Communicator* communicator = nullptr;
 };
 
 }  // namespace mylos

@@ -7,6 +7,7 @@
 #include "mylos/base/errors/calls.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/tensor_views.hpp"
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {
@@ -75,6 +76,10 @@ void RowInference::run(std::span<const float> inputs, std::span<float> outputs, 
   normalizer_.undo_targets(outputs);
 }
 
+void finish_exchanges(const InferenceContext& context) {
+  if (context.communicator != nullptr) context.communicator->synchronize(context.exec);
+}
+
 void run_batch(const InferenceContext& context, const Staging& staging, const Batch& batch,
                const AfterBatch& after) {
   const MicroBatch staged = staging.stage(context.exec, batch);
@@ -85,6 +90,7 @@ void run_batch(const InferenceContext& context, const Staging& staging, const Ba
                          .sample_ranks = context.sample_ranks};
   context.model.forward(step, staged.inputs);
   after(step, staged, batch);
+  finish_exchanges(context);
 }
 
 bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,

@@ -21,6 +21,10 @@ struct DropoutMask {
   std::uint64_t first_sample = 0;         // the index of the first sample, by which masks differ
 };
 
+/// Ranks that share samples: waits for what a pass has exchanged. NCCL's traffic must not be in flight with
+/// that of MPI, by which ranks read data and add up results.
+void finish_exchanges(const InferenceContext& context);
+
 /// Runs the network over `samples` samples, at most `piece` at a time. For networks whose samples are one
 /// row. Allocates nothing.
 ///
@@ -42,6 +46,7 @@ void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std:
     context.model.forward(step, inputs_of(first, count));
     take(first, context.model.head_outputs(step, 0, count));
   }
+  finish_exchanges(context);
 }
 
 using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;

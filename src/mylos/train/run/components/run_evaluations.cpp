@@ -52,6 +52,7 @@ bool RunEvaluations::evaluate(const Quiesced& quiet, RunContext& run) {
 std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet, RunContext& run) {
   InferenceContext context{run.trainer().execution(), *run.assembly.engines, run.trainer().model(), classes_};
   context.sample_ranks = run.trainer().sample_ranks();
+  if (context.sample_ranks != nullptr) context.communicator = run.assembly.communicator.get();
   const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();
   const StepWaits waits = run.trainer().waits();
