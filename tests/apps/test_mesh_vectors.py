@@ -123,7 +123,8 @@ def check_predictions(command):
     """Each row is written once, and evaluations count each sample once."""
     for name, (data, _, _, (division, ranks)) in NETWORKS.items():
         command.must("predict", name, f"{data}-test.h5", f"{name}.h5")
-        evaluate = ["eval", name, "--data", f"{data}-test.h5", "--metrics", "top5,confusion" if name == "cnn" else "r2"]
+        evaluate = ["eval", name, "--data", f"{data}-test.h5", "--metrics",
+                    *(["top5,confusion"] if name == "cnn" else ["r2", "--variables"])]
         whole = command.must(*evaluate).stdout
         command.must("predict", name, f"{data}-test.h5", "split.h5", "--space", division, ranks=ranks)
         with h5py.File(command.folder / f"{name}.h5") as a, h5py.File(command.folder / "split.h5") as b:
