@@ -242,6 +242,33 @@ TEST(OnlineBoxes, OwnLossesAreThoseOfWholeSamples) {
   }
 }
 
+TEST(OnlineBoxes, VectorsAreTheSameOnAllRanksOfASample) {
+  for (const auto& space : divisions()) {
+    Options options = field_options(space);
+    options.model.outputs = 3;
+    options.model.chain.resize(1);
+    options.model.chain.push_back({.kind = kinds::Dense{}, .name = "head"});
+    OnlineTrainer boxes(options, MPI_COMM_WORLD, {.input_gradients = true});
+    options.mesh = {};
+    options.data.micro_batch = 12;
+    OnlineTrainer whole(options, MPI_COMM_SELF, {.input_gradients = true});
+    const Mesh mesh(MeshOptions{.space = space}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD));
+    const Part part(mesh, few * mesh.batch_ranks());
+    const Matrix x = field_of(few * mesh.batch_ranks(), 0, "x");
+    const auto pass = [&](OnlineTrainer& online, const Matrix& inputs, int parts) {
+      const Matrix y("y", inputs.extent(0), 3), dx("dx", inputs.extent(0), inputs.extent(1));
+      online.forward(inputs, y);
+      seed_squares(y, Matrix("t", inputs.extent(0), 3), 1.0f / static_cast<float>(parts));
+      online.backward(y, dx);
+      return dx;
+    };
+    const Matrix expected = pass(whole, x, 1), found = pass(boxes, part.of(x), mesh.boxes());
+    EXPECT_LT(part.difference(found, expected), 1e-5 * norm_of(on_host_of(expected)));
+    const double norm = whole.apply({}).gradient_norm;
+    EXPECT_NEAR(boxes.apply({}).gradient_norm, norm, 1e-4 * norm);
+  }
+}
+
 TEST(OnlineBoxes, ACheckpointOfBoxesContinuesOnWholeSamples) {
   const std::string path = testing::TempDir() + "/boxes_" + std::to_string(size_of(MPI_COMM_WORLD)) + ".h5";
   for (const auto& space : divisions()) {
