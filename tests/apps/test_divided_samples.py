@@ -151,13 +151,14 @@ def check_prepared(command):
 def check_refusals(command):
     write_plane(command.folder / "plane.h5")
     train(command, "refused")
+    train(command, "deep", model=dict(channels=[4, 4, 4]))
 
     def refuse(error, *parts, run="refused", space="2,1", ranks=2, more=(), output="out.h5"):
         command.must_refuse(["predict", run, "plane.h5", output, "--space", space, *more], error, "--space", *parts, ranks=ranks)
         assert not (command.folder / output).exists()
 
     refuse("wrong-rank-count", "3 ranks", ranks=3)
-    refuse("keys-conflict", "16 points", space="3,1", ranks=3)
+    refuse("keys-conflict", "16 points", space="5,1", ranks=5, run="deep")  # the coarsest level has four rows
     refuse("keys-conflict", "2 axes", space="2")
     refuse("keys-conflict", "2 axes", space="1,2,1")
     refuse("bad-argument", "out.h5", output="out.csv")
@@ -253,7 +254,6 @@ def check_rollouts(command):
         assert not (command.folder / "no.h5").exists()
 
     refuse("wrong-rank-count", ranks=3)
-    refuse("keys-conflict", "16 points", space="3,1", ranks=3)
     refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
 
 

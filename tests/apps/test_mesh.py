@@ -131,7 +131,7 @@ def check_refusals(command):
         command.must_refuse(["train", "wrong.toml", f"mesh.space={space}"], error, "mesh.space", *parts, ranks=ranks)
 
     refuse("wrong-rank-count", ranks=3)
-    refuse("keys-conflict", space="[5, 1]", ranks=5)
+    refuse("keys-conflict", space="[1, 3]", ranks=3, model=dict(channels=[4, 4, 4, 4]))  # the coarsest level has two columns
     refuse("keys-conflict", space="[2]")
     refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))

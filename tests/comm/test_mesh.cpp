@@ -107,6 +107,32 @@ TEST(Mesh, DividesTheBoxesOfSumsAmongTheRanks) {
   EXPECT_EQ(sums({2, 2, 1}, {2, 4, 8}), (Place{1, 2, 8}));
 }
 
+/// The first boxes have one unit more; together they have each unit once.
+TEST(Mesh, DividesUnitsThatTheBoxesDoNotDivide) {
+  for (const std::int64_t units : {2, 3, 5, 7, 9, 24, 721}) {
+    for (std::int64_t boxes = 1; boxes <= std::min<std::int64_t>(units, 7); ++boxes) {
+      std::int64_t end = 0;
+      double weights = 0;
+      for (int rank = 0; rank < boxes; ++rank) {
+        const GridPart part =
+            Mesh({.space = {boxes, 1}, .units = {units, 0}}, rank, static_cast<int>(boxes)).part();
+        const std::int64_t own = units / boxes + (rank < units % boxes ? 1 : 0);
+        EXPECT_EQ(part.own_extent(1, 8 * units), 8 * own);
+        EXPECT_EQ(part.first_point(1, 8 * units), 8 * end);
+        EXPECT_EQ(part.whole_extent(1, 8 * own), 8 * units);
+        EXPECT_EQ(part.own_extent(2, 5), 5);
+        EXPECT_EQ(part.whole_points({1, own, 3}), 3 * units);
+        EXPECT_EQ(part.is_uneven(), units % boxes != 0);
+        EXPECT_NEAR(part.weight(), static_cast<double>(own * boxes) / static_cast<double>(units), 1e-15);
+        weights += part.weight();
+        end += own;
+      }
+      EXPECT_EQ(end, units);
+      EXPECT_NEAR(weights, static_cast<double>(boxes), 1e-12);
+    }
+  }
+}
+
 TEST(Mesh, RefusesRanksThatAreNoMultipleOfTheBoxes) {
   const auto refuses = [](const std::vector<std::int64_t>& space, int ranks,
                           std::initializer_list<std::string_view> parts) {

@@ -49,12 +49,12 @@ inline std::vector<GridPart> own_parts() {
 
 inline bool divides(const GridPart& part, const Extents& extent) {
   for (std::size_t axis = 0; axis < 3; ++axis)
-    if (extent[axis] % part.boxes[axis] != 0) return false;
+    if (extent[axis] % part.all_units(axis) != 0) return false;
   return true;
 }
 
 inline GridShape box_of(GridShape grid, const GridPart& part) {
-  for (std::size_t axis = 0; axis < 3; ++axis) grid.extent[axis] /= part.boxes[axis];
+  for (std::size_t axis = 0; axis < 3; ++axis) grid.extent[axis] = part.own_extent(axis, grid.extent[axis]);
   return grid;
 }
 
@@ -70,7 +70,7 @@ inline std::vector<float> cropped(const std::vector<float>& values, const GridSh
                           point % box.extent[2]};
       std::int64_t from = sample;
       for (std::size_t axis = 0; axis < 3; ++axis)
-        from = from * grid.extent[axis] + part.at[axis] * box.extent[axis] + at[axis];
+        from = from * grid.extent[axis] + part.first_point(axis, grid.extent[axis]) + at[axis];
       for (std::int64_t channel = 0; channel < grid.channels; ++channel)
         result.push_back(values[static_cast<std::size_t>(from * grid.channels + channel)]);
     }

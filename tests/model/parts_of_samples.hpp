@@ -15,6 +15,7 @@
 #include "mylos/model/block/layer_input.hpp"
 #include "mylos/model/chain/parts.hpp"
 #include "mylos/model/memory/pass_calls.hpp"
+#include "mylos/model/network/grid_units.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/network/training_model.hpp"
 
@@ -199,14 +200,30 @@ inline void expect_the_same_again(const ModelOptions& of_box, const Batch& own, 
   }
 }
 
-inline void expect_parts(const ModelOptions& model, const std::string& name, DType compute = DType::fp32) {
+/// Returns the part as a run divides the network's samples: with the units of its grids.
+inline GridPart part_for(const ModelOptions& model, GridPart part) {
+  const std::size_t axes = model.shape.size() - 1;
+  const std::vector<std::int64_t> space(part.boxes.end() - static_cast<std::ptrdiff_t>(axes),
+                                        part.boxes.end());
+  const std::vector<std::int64_t> units = grid_units(model, {}, space);
+  std::copy(units.begin(), units.end(), part.units.end() - static_cast<std::ptrdiff_t>(units.size()));
+  return part;
+}
+
+/// Whether the boxes that are tested differ, so that the test is one of those.
+enum class Boxes { equal, uneven };
+
+/// `boxes`: which divisions are tested.
+inline void expect_parts(const ModelOptions& model, const std::string& name, DType compute = DType::fp32,
+                         Boxes boxes = Boxes::equal) {
   const Batch batch(model);
   const Result whole = step_of(model, compute, batch, nullptr);
   const bool is_vector = make_chain(model, {}, seed, false).grids.back().points() == 1;
   std::size_t tested = 0;
-  for (const GridPart& part : test::own_parts()) {
+  for (const GridPart& own_part : test::own_parts()) {
     const GridShape input = grid_of(model.shape);
-    if (!test::divides(part, input.extent)) continue;
+    const GridPart part = part_for(model, own_part);
+    if (!test::divides(part, input.extent) || part.is_uneven() != (boxes == Boxes::uneven)) continue;
     ++tested;
     ModelOptions of_box = model;
     of_box.part = part;
@@ -237,7 +254,9 @@ inline void expect_parts(const ModelOptions& model, const std::string& name, DTy
     EXPECT_EQ(box.calls, ranks.calls) << what;
     if (compute == DType::fp32) expect_the_same_again(of_box, own, box, what);
   }
-  EXPECT_GT(tested, 0u) << name;
+  if (boxes == Boxes::equal || test::world_size() > 1) {
+    EXPECT_GT(tested, 0u) << name;
+  }
 }
 
 }  // namespace mylos::parts_of_samples_test

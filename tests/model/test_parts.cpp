@@ -6,6 +6,7 @@
 
 #include "model/listed_layers.hpp"
 #include "mylos/base/errors/combinations.hpp"
+#include "mylos/model/network/grid_units.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "support/refusal.hpp"
 
@@ -44,6 +45,30 @@ TEST(Parts, AChainOfABoxHasItsGridsAndTheParametersOfTheWhole) {
   // Faces of the second layer's input along the height: lines of 4 + 2 points of 4 channels in bfloat16.
   EXPECT_EQ(sample_exchanges(box, 3).faces, std::size_t{2} * 3 * 6 * 4 * 2);
   EXPECT_EQ(sample_exchanges(whole, 3).faces, 0u);
+}
+
+TEST(Parts, UnitsAreThoseOfAllLevels) {
+  using Units = std::vector<std::int64_t>;
+  ModelOptions model = model_on({72, 40, 2}, 72 * 40 * 2, {});
+  model.type = ModelType::unet;
+  model.channels = {4, 4, 4, 4};
+  model.fields = 2;
+  const auto units = [&](const Units& space) { return grid_units(model, {}, space); };
+  EXPECT_EQ(units({2, 1}), (Units{9, 0}));
+  EXPECT_EQ(units({2, 2}), (Units{9, 5}));
+  EXPECT_EQ(units({2, 5}), (Units{9, 0}));
+  EXPECT_EQ(units({9, 4}), (Units{0, 5}));
+  for (const Units& equal : {Units{1, 1}, {3, 1}, {9, 5}, {1, 5}}) EXPECT_EQ(units(equal), Units{});
+  for (const Units& too_many : {Units{10, 1}, {72, 1}, {2}, {2, 1, 1}}) EXPECT_EQ(units(too_many), Units{});
+}
+
+TEST(Parts, WhatTheSmallestBoxDoesNotAllowIsRefusedOfTheLargest) {
+  ModelOptions model =
+      divided({conv("a", 2, {7})}, {1, 1, 6});  // 3, 3, 3, 3, 2 and 2 points of a width of 16
+  model.part.units = {0, 0, 16};
+  expect_refused(model, {"layer 'a'", "mesh.space", "2 points", "width"}, errors::bad_layer);
+  model.part.boxes = {1, 1, 5};  // 4, 3, 3, 3 and 3
+  EXPECT_EQ(made(model).grids.back().extent, (Extents{1, 12, 4}));
 }
 
 TEST(Parts, SamplesThatCannotBeDividedAreRefused) {

@@ -13,8 +13,9 @@ namespace mylos::online_boxes_test {
 using namespace online_support;    // NOLINT
 using namespace own_loss_support;  // NOLINT
 
-constexpr std::int64_t extent = 12, fields = 2, few = 3;  // few: samples of a group of ranks
-constexpr std::int64_t whole_columns = extent * extent * fields;
+// The width is 7 units of 2 points, which 2 and 3 boxes share unequally. few: samples of a group of ranks
+constexpr std::int64_t extent[2] = {12, 14}, fields = 2, few = 3;
+constexpr std::int64_t whole_columns = extent[0] * extent[1] * fields;
 
 /// A U-Net of two levels that keeps statistics of all points: convolutions, a pool and a join.
 Options field_options(std::vector<std::int64_t> space, NormType norm = NormType::none) {
@@ -23,7 +24,7 @@ Options field_options(std::vector<std::int64_t> space, NormType norm = NormType:
   options.model.type = ModelType::chain;
   options.model.loss = losses::Mse{};
   options.model.inputs = options.model.outputs = whole_columns;
-  options.data.shape = {extent, extent, fields};
+  options.data.shape = {extent[0], extent[1], fields};
   options.data.micro_batch = 4;
   options.optimizer.type = OptimizerType::sgd;  // Adam would enlarge rounding where a gradient is 0
   options.optimizer.lr = 0.2;
@@ -87,8 +88,8 @@ struct Part {
     rows = samples / mesh.batch_ranks();
     first_row = mesh.batch_rank() * rows;
     for (std::size_t axis = 0; axis < 2; ++axis) {
-      count[axis] = extent / mesh.part().boxes[axis + 1];
-      first[axis] = mesh.part().at[axis + 1] * count[axis];
+      count[axis] = mesh.part().own_extent(axis + 1, extent[axis]);
+      first[axis] = mesh.part().first_point(axis + 1, extent[axis]);
     }
   }
   [[nodiscard]] std::int64_t columns() const { return count[0] * count[1] * fields; }
@@ -99,7 +100,7 @@ struct Part {
       for (std::int64_t i = first[0]; i < first[0] + count[0]; ++i)
         for (std::int64_t j = first[1]; j < first[1] + count[1]; ++j)
           for (std::int64_t k = 0; k < fields; ++k)
-            use(index++, static_cast<std::size_t>(((row * extent + i) * extent + j) * fields + k));
+            use(index++, static_cast<std::size_t>(((row * extent[0] + i) * extent[1] + j) * fields + k));
   }
   [[nodiscard]] Matrix of(const Matrix& whole) const {
     const Matrix part("part", static_cast<std::size_t>(rows), static_cast<std::size_t>(columns()));
@@ -136,7 +137,7 @@ struct Pair {
 
   explicit Pair(const std::vector<std::int64_t>& space, const OnlineOptions& own = {},
                 NormType norm = NormType::none)
-      : mesh(MeshOptions{.space = space}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD)),
+      : mesh(MeshOptions{.space = space, .units = {6, 7}}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD)),
         samples(few * mesh.batch_ranks()),
         part(mesh, samples),
         boxes(field_options(space, norm), MPI_COMM_WORLD, own),
@@ -310,7 +311,7 @@ TEST(OnlineBoxes, RanksOfASampleThatDifferAreRefusedByName) {
 
   const Matrix wide("x", few, static_cast<std::size_t>(whole_columns));
   const std::string columns = std::to_string(pair.part.columns());
-  const std::initializer_list<std::string_view> sizes = {last + ":", "[3, 288]", columns + " of the 288",
+  const std::initializer_list<std::string_view> sizes = {last + ":", "[3, 336]", columns + " of the 336",
                                                          "model.inputs"};
   const Matrix& given = is_last ? wide : x;
   expect_error([&] { pair.boxes.step(given, y); }, errors::bad_call, sizes);

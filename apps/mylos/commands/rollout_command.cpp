@@ -141,8 +141,9 @@ ExitCode rollout_command(const RolloutArguments& given) {
     if (has_channels && weights->extents == layout.extents)
       request.weights = MeasureWeights(weights->values, weights->channels);
     if (open.opened.divided) {
-      of_box.emplace(*data.trajectories, open.opened.divided->mesh.part());
-      request.divided = &divided.emplace(arguments.mesh, ranks.rank(), ranks.size(), *of_box, layout.extents);
+      const Mesh& mesh = open.opened.divided->mesh;
+      of_box.emplace(*data.trajectories, mesh.part());
+      request.divided = &divided.emplace(mesh, *of_box, layout.extents);
     }
     request.intervals = intervals_of(network, calibration, layout, request);
     bytes = rollout_bytes(layout, request, data.trajectories->members(), ranks.size());

@@ -30,6 +30,9 @@ struct MeshOptions {
   bool automatic = false;                // the start of a run chooses `space`, which is empty until then
   // Boxes by which a reproducible run takes sums over points: multiples of those of `space`. Empty: the same.
   std::vector<std::int64_t> sums = {};
+  // The units of each axis of the grid (GridPart::units), which the network determines; empty: boxes are
+  // equal. No key sets them.
+  std::vector<std::int64_t> units = {};
 
   /// Returns whether `space` is still to be chosen.
   [[nodiscard]] bool is_open() const { return automatic && space.empty(); }

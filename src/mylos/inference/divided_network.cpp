@@ -9,6 +9,7 @@
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/data/files/scaling/normalizer_of_box.hpp"
 #include "mylos/model/chain/parts.hpp"
+#include "mylos/model/network/grid_units.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -33,7 +34,7 @@ void leave_loss_out(ModelOptions& model) {
   model.point_weights = nullptr;
 }
 
-DividedNetwork divide(const StoredNetwork& network, const MeshOptions& mesh, const RankGroup& ranks,
+DividedNetwork divide(const StoredNetwork& network, MeshOptions mesh, const RankGroup& ranks,
                       bool computes_loss) {
   ModelOptions model = network.options.model;
   require_parts(model);
@@ -43,6 +44,7 @@ DividedNetwork divide(const StoredNetwork& network, const MeshOptions& mesh, con
                "has {} numbers, and the grid of the samples has {} axes; give one number per axis",
                mesh.space.size(), model.shape.size() - 1);
   }
+  mesh.units = grid_units(model, network.options.precision, mesh.space);
   const Mesh own(mesh, ranks.rank(), ranks.size());
   model.part = own.part();
   DividedNetwork divided{own, make_chain(model, network.options.precision, network.options.run.seed, false)};

@@ -53,7 +53,7 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
     const std::int64_t width = arrays * chain.outputs();
     has_more =
         collect_on_first(ranks, share, own, width, [&](const ComputedSamples& part, std::span<float> values) {
-          const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
+          const std::size_t numbers = values.size() / static_cast<std::size_t>(arrays);
           const std::span<float> stated = values.subspan(numbers);
           consume(part, values.first(numbers),
                   {.deviations = has_deviations ? stated : std::span<float>(),
@@ -67,18 +67,23 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
 bool collect_on_first(RankGroup& ranks, const ComputedSamples& share, std::vector<float>& own,
                       std::int64_t width, const ConsumeOutputs& consume) {
   std::vector<float> others;
-  std::vector<ComputedSamples> shares(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(&share, shares.data(), sizeof share);
-  if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; }))
+  struct Computed {
+    ComputedSamples samples;
+    std::int64_t width = 0;  // boxes may differ
+  };
+  const Computed mine{share, width};
+  std::vector<Computed> shares(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&mine, shares.data(), sizeof mine);
+  if (std::all_of(shares.begin(), shares.end(), [](const Computed& each) { return each.samples.count == 0; }))
     return false;
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    const ComputedSamples& part = shares[static_cast<std::size_t>(rank)];
-    if (part.count == 0) continue;
+    const Computed& part = shares[static_cast<std::size_t>(rank)];
+    if (part.samples.count == 0) continue;
     std::vector<float>& values = rank == ranks.rank() ? own : others;
-    values.resize(static_cast<std::size_t>(part.count * width));
+    values.resize(static_cast<std::size_t>(part.samples.count * part.width));
     broadcast_large(ranks, std::as_writable_bytes(std::span(values)), rank);
     run_on_all(ranks, [&] {
-      if (ranks.rank() == 0) consume(part, values);
+      if (ranks.rank() == 0) consume(part.samples, values);
     });
   }
   return true;

@@ -43,8 +43,8 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
 void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
                            const ConsumeDistributions& consume);
 
-/// All ranks. Rank 0 consumes each rank's values [samples, width], in the order of the ranks. Returns whether
-/// a rank had samples. Throws Error on all ranks.
+/// All ranks. Rank 0 consumes each rank's values [samples, its width], in the order of the ranks. Returns
+/// whether a rank had samples. Throws Error on all ranks.
 bool collect_on_first(RankGroup& ranks, const ComputedSamples& share, std::vector<float>& own,
                       std::int64_t width, const ConsumeOutputs& consume);
 

@@ -32,10 +32,12 @@ GridBox box_of(const GridPart& part, const std::vector<std::int64_t>& extents, c
                  where, extents.size(), extents.size() == 1 ? "axis" : "axes", describe_boxes(part));
     }
     box.extents[i] = extents[i - lacking];
-    if (box.extents[i] % part.boxes[i] != 0) {
+    if (box.extents[i] % part.all_units(i) != 0) {
       fail_input(errors::bad_value,
-                 "{}: its samples have a grid of [{}], but {}; boxes are equal, and {} does not divide {}",
-                 where, fmt::join(extents, ", "), describe_boxes(part), part.boxes[i], box.extents[i]);
+                 "{}: its samples have a grid of [{}], but {}; boxes are {}equal, and {} does not divide {}",
+                 where, fmt::join(extents, ", "), describe_boxes(part),
+                 part.is_uneven(i) ? "of units of the network's grids, which are " : "", part.all_units(i),
+                 box.extents[i]);
     }
     const AxisBox along = box_of_axis(part, i - lacking, extents.size(), box.extents[i]);
     box.first[i] = along.first;

@@ -22,8 +22,7 @@ struct AxisBox {
 [[nodiscard]] constexpr AxisBox box_of_axis(const GridPart& part, std::size_t axis, std::size_t axes,
                                             std::int64_t extent) {
   const std::size_t i = part.boxes.size() - axes + axis;
-  const std::int64_t count = extent / part.boxes[i];
-  return {part.at[i] * count, count};
+  return {part.first_point(i, extent), part.own_extent(i, extent)};
 }
 
 /// The points are row-major in the grid and in the box.
@@ -48,7 +47,7 @@ struct GridBox {
 };
 
 /// Returns the box of a grid of these extents, which has no more than three axes. Throws Error (bad_value)
-/// that names mesh.space and begins with `where` unless equal boxes divide the grid.
+/// that names mesh.space and begins with `where` unless the boxes divide the grid.
 [[nodiscard]] GridBox box_of(const GridPart& part, const std::vector<std::int64_t>& extents,
                              const std::string& where);
 

@@ -45,12 +45,18 @@ void copy_axes(const std::vector<std::int64_t>& numbers, std::array<std::int64_t
 Mesh::Mesh(const MeshOptions& options, int rank, int ranks) : rank_(rank), ranks_(ranks) {
   copy_axes(options.space, part_.boxes);
   copy_axes(options.sums, part_.sums);
+  copy_axes(options.units, part_.units);
   for (std::size_t axis = 0; axis < axes; ++axis)
     part_.sums[axis] = std::max<std::int64_t>(1, part_.sums[axis] / part_.boxes[axis]);
   if (ranks % part_.count() != 0) fail_ranks(options, part_.count(), ranks);
-  std::int64_t box = rank % part_.count();
-  for (std::size_t axis = axes; axis-- > 0; box /= part_.boxes[axis])
-    part_.at[axis] = box % part_.boxes[axis];
+  part_ = part_of(rank);
+}
+
+GridPart Mesh::part_of(int rank) const {
+  GridPart part = part_;
+  std::int64_t box = rank % part.count();
+  for (std::size_t axis = axes; axis-- > 0; box /= part.boxes[axis]) part.at[axis] = box % part.boxes[axis];
+  return part;
 }
 
 std::optional<int> Mesh::neighbour(std::size_t axis, int direction, bool periodic) const {

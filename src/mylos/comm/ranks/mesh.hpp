@@ -19,8 +19,10 @@ class Mesh {
   Mesh(const MeshOptions& options, int rank, int ranks);
 
   [[nodiscard]] int rank() const { return rank_; }
-  /// Returns the box of this rank.
+  [[nodiscard]] int ranks() const { return ranks_; }
+  /// Return the box of this rank, and of another one.
   [[nodiscard]] const GridPart& part() const { return part_; }
+  [[nodiscard]] GridPart part_of(int rank) const;
   /// Returns the number of boxes of a sample: the number of ranks that share it.
   [[nodiscard]] int boxes() const { return static_cast<int>(part_.count()); }
   /// Returns the index of this rank's group of ranks, and the number of groups.

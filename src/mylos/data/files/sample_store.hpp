@@ -138,7 +138,7 @@ class SampleStore {
   /// and names, fewer points. `grid`: of the samples, where the deck gives it; empty: grid(). `whole_truth`:
   /// labels and targets are those of the whole sample. This store must outlive it, keep its order of columns,
   /// and has the statistics, identity and checks of the samples. Throws Error (bad_value) that names
-  /// mesh.space unless equal boxes divide the grid, on which other targets lie too.
+  /// mesh.space unless the boxes divide the grid, on which other targets lie too.
   [[nodiscard]] std::shared_ptr<SampleStore> part(const GridPart& part,
                                                   const std::vector<std::int64_t>& grid = {},
                                                   bool whole_truth = false) const;

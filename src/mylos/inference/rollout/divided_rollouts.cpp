@@ -4,11 +4,11 @@
 
 namespace mylos {
 
-DividedRollouts::DividedRollouts(const MeshOptions& mesh, int rank, int ranks, const Trajectories& box,
+DividedRollouts::DividedRollouts(const Mesh& mesh, const Trajectories& box,
                                  const std::vector<std::int64_t>& extents)
-    : box_(box), rank_(rank), groups_(Mesh(mesh, rank, ranks).batch_ranks()) {
-  for (int other = 0; other < ranks / groups_; ++other)
-    of_rank_.push_back(box_of(Mesh(mesh, other, ranks).part(), extents, "mesh.space"));
+    : box_(box), rank_(mesh.rank()), groups_(mesh.batch_ranks()) {
+  for (int other = 0; other < mesh.boxes(); ++other)
+    of_rank_.push_back(box_of(mesh.part_of(other), extents, "mesh.space"));
 }
 
 Share DividedRollouts::computed(std::int64_t members, int rank) const {

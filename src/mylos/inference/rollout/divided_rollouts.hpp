@@ -15,10 +15,9 @@ namespace mylos {
 
 class DividedRollouts {
  public:
-  /// On one of `ranks` ranks. `box`: the trajectories of its box; it must outlive the object. `extents`: of
+  /// `mesh`: of this rank. `box`: the trajectories of its box; it must outlive the object. `extents`: of
   /// whole levels.
-  DividedRollouts(const MeshOptions& mesh, int rank, int ranks, const Trajectories& box,
-                  const std::vector<std::int64_t>& extents);
+  DividedRollouts(const Mesh& mesh, const Trajectories& box, const std::vector<std::int64_t>& extents);
 
   /// Returns the trajectories of this rank's box.
   [[nodiscard]] const Trajectories& box() const { return box_; }
@@ -28,6 +27,13 @@ class DividedRollouts {
   /// Returns the rank that measures the states of which `rank` computes boxes.
   [[nodiscard]] int measuring_rank(int rank) const { return rank - rank % boxes(); }
   [[nodiscard]] int boxes() const { return static_cast<int>(of_rank_.size()); }
+  /// Returns the points of the box that a rank computes.
+  [[nodiscard]] std::int64_t points_of(int rank) const {
+    return of_rank_[static_cast<std::size_t>(rank % boxes())].points();
+  }
+
+  /// Returns the points of the largest box.
+  [[nodiscard]] std::int64_t max_points() const { return points_of(0); }
 
   /// Puts the fields [fields, points of the box, channels] that a rank has computed where they belong in
   /// whole ones.

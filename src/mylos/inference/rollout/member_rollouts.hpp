@@ -22,13 +22,13 @@ class MemberRollouts {
   /// Returns what this rank has computed of a member: the fields [forecasts, points of its box, outputs], and
   /// after start() that without noise.
   [[nodiscard]] std::span<float> computed(std::int64_t member);
-  /// Returns as much of `memory` as computed() has of any member.
-  [[nodiscard]] std::span<float> room_in(std::vector<float>& memory) const {
-    return std::span(memory).first(computed_fields() * computed_values_);
+  /// Returns as much of `memory` as computed() of another rank has of any member, if states are divided.
+  [[nodiscard]] std::span<float> room_in(std::vector<float>& memory, int rank) const {
+    return std::span(memory).first(computed_fields() * values_of_box(rank));
   }
-  /// Returns the states among what computed() returns.
+  /// Returns the states among what computed() of a rank returns.
   [[nodiscard]] std::span<const float> states_in(std::span<const float> fields) const {
-    return fields.first(static_cast<std::size_t>(forecasts_) * computed_values_);
+    return fields.first(fields.size() / computed_fields() * static_cast<std::size_t>(forecasts_));
   }
   /// Takes this from a rank that shares the states of this one. After start() all are to be taken before
   /// begin().
@@ -73,6 +73,10 @@ class MemberRollouts {
   /// What this rank computes of a state, and of the start.
   [[nodiscard]] std::span<float> computed_state(std::int64_t member, std::int64_t forecast);
   [[nodiscard]] std::span<float> computed_start(std::int64_t member);
+  /// The numbers of what a rank computes of a state.
+  [[nodiscard]] std::size_t values_of_box(int rank) const {
+    return static_cast<std::size_t>(request_.divided->points_of(rank) * data_.layout().outputs());
+  }
   [[nodiscard]] std::size_t computed_fields() const {
     return static_cast<std::size_t>(forecasts_ + (has_started_ ? 1 : 0));
   }

@@ -128,7 +128,7 @@ void put_together(RankGroup& ranks, const RolloutRequest& request, MemberRollout
     const SomeMembers& some = all[static_cast<std::size_t>(first)];
     for (std::int64_t member = 0; member < some.count; ++member) {
       for (int rank = first; rank < first + divided.boxes(); ++rank) {
-        const std::span<float> fields = rank == ranks.rank() ? own.computed(member) : own.room_in(box);
+        const std::span<float> fields = rank == ranks.rank() ? own.computed(member) : own.room_in(box, rank);
         broadcast_large(ranks, std::as_writable_bytes(fields), rank);
         if (ranks.rank() == first) own.place(rank, member, fields);
         if (is_first && first > 0) divided.place(rank, own.states_in(fields), whole, channels);
@@ -202,7 +202,7 @@ RolloutResult roll_out(std::span<RowInference* const> networks, RankGroup& ranks
     if (takes_others) other.resize(static_cast<std::size_t>(request.forecasts() * layout.state_values()));
     if (divided != nullptr)
       box.resize(
-          static_cast<std::size_t>((request.forecasts() + 1) * divided->box().layout().state_values()));
+          static_cast<std::size_t>((request.forecasts() + 1) * divided->max_points() * layout.outputs()));
   });
   const std::int64_t largest = measured_by(0, ranks, members, request).count;
   const auto record = [&](std::int64_t step) {

@@ -38,7 +38,7 @@ class StoredLevels {
   StoredLevels(const std::vector<std::string>& names, const ArrayOptions& options, LevelsOf of);
 
   /// The same levels, of which the box alone is read. `whole` must outlive it. Throws Error (bad_value) that
-  /// names mesh.space unless equal boxes divide the grid.
+  /// names mesh.space unless the boxes divide the grid.
   StoredLevels(const StoredLevels& whole, const GridPart& part);
 
   /// Returns the store of the whole levels.

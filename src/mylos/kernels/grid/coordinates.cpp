@@ -18,8 +18,8 @@ void write_positions(const Execution& exec, const GridShape& grid, std::size_t a
   Triple extent = triple(grid.extent);
   Triple origin{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    origin.value[axis] = part.at[axis] * grid.extent[axis];
-    extent.value[axis] *= part.boxes[axis];
+    extent.value[axis] = part.whole_extent(axis, grid.extent[axis]);
+    origin.value[axis] = part.first_point(axis, extent.value[axis]);
   }
   const GridShape one_channel{.extent = grid.extent, .channels = 1};
   for_each_point_tile(

@@ -90,10 +90,11 @@ void divide_sums(const Execution& exec, std::int64_t points, std::int64_t channe
 }
 
 template <class T>
-void spread(const Execution& exec, const GridShape& grid, std::int64_t samples, const T* dy, T* dx) {
+void spread(const Execution& exec, const GridShape& grid, std::int64_t samples, double points, const T* dy,
+            T* dx) {
   const std::int64_t channels = grid.channels;
   const PointBlocks blocks = PointBlocks::to_map(samples, grid.points());
-  const float share = 1.0f / static_cast<float>(grid.points());
+  const float share = 1.0f / static_cast<float>(points);
   for_each_tile(
       exec, "d_average", blocks.count(), channels,
       KOKKOS_LAMBDA(std::int64_t index, std::int64_t first, std::int64_t count) {
@@ -126,9 +127,10 @@ void global_average_forward(const Execution& exec, const GridShape& grid, const 
 }
 
 void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
-                             const Tensor& dx) {
+                             const Tensor& dx, double points) {
   check_matrices(grid, dx, dy);
-  dispatch(dy.type(), [&]<class T>(TypeTag<T>) { spread(exec, grid, dy.rows(), dy.as<T>(), dx.as<T>()); });
+  dispatch(dy.type(),
+           [&]<class T>(TypeTag<T>) { spread(exec, grid, dy.rows(), points, dy.as<T>(), dx.as<T>()); });
 }
 
 void global_sums(const Execution& exec, const GridShape& box, const ConstTensor& x, double* sums,

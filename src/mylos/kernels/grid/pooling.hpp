@@ -63,13 +63,18 @@ void average_pool_backward(const Execution& exec, const PoolShape& shape, const 
 /// are in float, over blocks of points, in an order that depends on the grid alone.
 void global_average_forward(const Execution& exec, const GridShape& grid, const ConstTensor& x,
                             const Tensor& y, void* workspace);
+/// `points`: of which y is the average; by default those of the grid.
 void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
-                             const Tensor& dx);
+                             const Tensor& dx, double points);
+inline void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
+                                    const Tensor& dx) {
+  global_average_backward(exec, grid, dy, dx, static_cast<double>(grid.points()));
+}
 
 /// Of boxes of samples, which ranks hold: writes the sums over the points of a box, [samples, channels]
 /// doubles; and computes y from their sums over all boxes, of `points` points. The sums of one box give the
-/// bits of global_average_forward(). The gradient of a box is global_average_backward() if each rank has a
-/// loss of its own of y, as many as there are boxes.
+/// bits of global_average_forward(). The gradient of a box is global_average_backward() of the mean number of
+/// points of a box, if each rank has a loss of its own of y, as many as there are boxes.
 void global_sums(const Execution& exec, const GridShape& box, const ConstTensor& x, double* sums,
                  void* workspace);
 void average_of_sums(const Execution& exec, std::int64_t points, const double* sums, const Tensor& y);

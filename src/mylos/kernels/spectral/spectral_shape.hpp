@@ -41,7 +41,8 @@ void check(const SpectralShape& shape);
 /// Returns the grid of whole samples of the input.
 [[nodiscard]] constexpr GridShape whole_grid(const SpectralShape& shape) {
   GridShape grid = shape.input;
-  for (std::size_t axis = 0; axis < 3; ++axis) grid.extent[axis] *= shape.part.boxes[axis];
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    grid.extent[axis] = shape.part.whole_extent(axis, grid.extent[axis]);
   return grid;
 }
 

@@ -44,6 +44,7 @@ struct OutputField {
   Derivative derivative = Derivative::differences;
   std::shared_ptr<const PointWeights> weights = {};  // null: all are 1
   bool skips_missing = false;                        // targets that are NaN
+  double share = 1;  // factor of the loss: that of a box whose points are not the mean of all boxes
 };
 
 struct LossCost {

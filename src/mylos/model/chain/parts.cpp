@@ -35,8 +35,7 @@ bool is_vector(const GridShape& grid) {
 GridShape box_of(const GridShape& grid, std::size_t axes, const GridPart& part) {
   GridShape box = grid;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t boxes = part.boxes[axis];
-    if (boxes == 1) continue;
+    if (!part.is_split(axis)) continue;
     if (axis + axes < 3) {
       fail_input(
           errors::keys_conflict,
@@ -44,12 +43,13 @@ GridShape box_of(const GridShape& grid, std::size_t axes, const GridPart& part) 
           "them, the first axis first",
           3 - axis, describe(grid), axes);
     }
-    if (grid.extent[axis] % boxes != 0) {
+    if (grid.extent[axis] % part.all_units(axis) != 0) {
       fail_input(errors::keys_conflict,
                  "mesh.space divides the {} points of samples in {} into {} boxes; equal ones are {}",
-                 grid.extent[axis], axis_names[axis], boxes, alternatives_of(divisors_of(grid.extent[axis])));
+                 grid.extent[axis], axis_names[axis], part.boxes[axis],
+                 alternatives_of(divisors_of(grid.extent[axis])));
     }
-    box.extent[axis] /= boxes;
+    box.extent[axis] = part.own_extent(axis, grid.extent[axis]);
   }
   return box;
 }
@@ -115,7 +115,8 @@ void require_tiles(const Chain& box, const Chain& whole, const GridPart& part) {
     const GridShape& all = whole.grids[next++];
     if (of_box == all && is_vector(all)) continue;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (of_box.extent[axis] * part.boxes[axis] == all.extent[axis]) continue;
+      const bool has_units = all.extent[axis] % part.all_units(axis) == 0;
+      if (has_units && of_box.extent[axis] == part.own_extent(axis, all.extent[axis])) continue;
       fail_input(
           errors::bad_layer,
           "mesh.space divides samples, and layer '{}' makes {} points in {} of a whole sample, but {} of "

@@ -18,7 +18,7 @@ namespace mylos {
 struct LayerInput;
 
 /// Returns the box of a sample's grid. Throws Error (bad_input), with the numbers of boxes that are right, if
-/// the grid cannot be divided into equal ones.
+/// the grid cannot be divided into such boxes.
 [[nodiscard]] GridShape box_of(const GridShape& grid, std::size_t axes, const GridPart& part);
 
 /// Throws Error (bad_input) if a rank cannot compute a part of such a model's samples, whatever the layers

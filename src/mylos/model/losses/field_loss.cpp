@@ -3,6 +3,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/numbers/grid_box.hpp"
+#include "mylos/kernels/pointwise/fields/box_of_part.hpp"
 
 namespace mylos {
 namespace {
@@ -15,11 +16,7 @@ std::shared_ptr<const PointWeights> box_weights(const std::shared_ptr<const Poin
   auto result = std::make_shared<PointWeights>();
   result->source = whole->source;
   result->channels = whole->channels;
-  GridBox points{.extents = box.grid.extent, .first = {}, .count = box.grid.extent};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    points.extents[axis] *= part.boxes[axis];
-    points.first[axis] = part.at[axis] * points.count[axis];
-  }
+  const GridBox points = *box_of_part(box.grid, part);
   result->extents.assign(points.count.end() - static_cast<std::ptrdiff_t>(box.axes), points.count.end());
   result->values = cut(whole->values, points);
   return result;
@@ -32,7 +29,9 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
       skips_missing_(model.has_missing_targets) {
   const LossTraits& traits = traits_of(model.loss);
   const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
-  const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights;
+  const bool is_of_points = input.shape.axes > 0 && traits.is_mean && !skips_missing_;
+  const double share = is_of_points ? model.part.weight() : 1;
+  const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights || share != 1;
   if (input.shape.axes == 0) {
     if (!needs_grid) return;
     fail_input(errors::keys_conflict,
@@ -49,7 +48,8 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
                        .per = model.loss_per,
                        .derivative = model.derivative,
                        .weights = box_weights(model.point_weights, input.shape, model.part),
-                       .skips_missing = skips_missing_};
+                       .skips_missing = skips_missing_,
+                       .share = share};
   field_->grid.channels /= outputs_per_target(model.loss);
   if (needs_grid) norm_.emplace(*field_, traits.has_derivatives);
 }

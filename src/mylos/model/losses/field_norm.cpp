@@ -50,12 +50,17 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
     : grid_(field.grid),
       derivative_(field.derivative),
       per_channel_(field.per == LossPer::channel),
-      has_weights_(field.weights != nullptr),
-      are_of_numbers_(has_weights_ && field.weights->channels > 1),
+      has_weights_(field.weights != nullptr || field.share != 1),
+      are_of_numbers_(field.weights != nullptr && field.weights->channels > 1),
       skips_missing_(field.skips_missing) {
-  if (has_weights_) {
+  if (field.weights != nullptr) {
     require_shape(*field.weights, grid_, field.axes);
     constants_ = field.weights->values;
+  } else if (has_weights_) {
+    constants_.assign(static_cast<std::size_t>(grid_.points()), 1.0f);
+  }
+  if (field.share != 1) {
+    for (float& weight : constants_) weight = static_cast<float>(field.share * static_cast<double>(weight));
   }
   if (!has_derivatives) return;
   const bool has_holes = std::find(constants_.begin(), constants_.end(), 0.0f) != constants_.end();

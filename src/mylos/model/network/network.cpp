@@ -66,8 +66,10 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   Chain chain = network.take();
   const std::int64_t outputs = chain.blocks.back()->signature().outputs;
   // A vector is the same on all ranks of a sample.
-  const std::int64_t boxes = output.axes > 0 ? model.part.count() : 1;
-  require_outputs(network, model, boxes * outputs / outputs_per_target(model.loss));
+  const std::int64_t of_whole =
+      output.axes > 0 ? outputs / output.grid.points() * model.part.whole_points(output.grid.extent)
+                      : outputs;
+  require_outputs(network, model, of_whole / outputs_per_target(model.loss));
   if (output.axes > 0 && model.part.has_boxes()) require_parts_of_loss(model);
   append_residual(chain, model, input, output);
   append_nonnegative(chain, model, output);
@@ -135,6 +137,8 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
                                    error.message()));
     }
   }
+  // All ranks refuse what the smallest box does not allow.
+  if (model.part.is_uneven()) static_cast<void>(box_of_whole(model.part.smallest()));
   return box_of_whole(model.part);
 }
 

@@ -83,7 +83,7 @@ class Trial {
         own.network = own.network.with_micro_batch(micro_batch);
     };
     memory_ = share_plan(*problem, ranks(), "the plan of a trial", {choose, adopt});
-    network_ = std::move(problem->network);
+    network_ = problem->network.of_rank(subject_.network.rank);
   }
 
   void open_batches() {

@@ -33,7 +33,8 @@ inline void move_into(const Execution& exec, LossSums* batch, EvaluatedSums* sum
 }
 
 /// All ranks. Sets count, loss and accuracy of `result` from the sums of all ranks. `rows`: those of this
-/// rank. `boxes`: of a sample, if a row is one of them: a mean over equal boxes is that over samples.
+/// rank. `boxes`: of a sample, if a row is one of them: a mean over boxes, each with the share of its points,
+/// is that over samples.
 inline void set_loss_and_accuracy(RankGroup& ranks, const EvaluatedSums& sums, std::int64_t rows,
                                   Evaluation& result, std::int64_t boxes = 1) {
   struct Part {

@@ -18,13 +18,16 @@ constexpr std::int64_t max_channels = 3;
 /// Returns the boxes of the ranks that share samples, in their order.
 std::vector<GridBox> boxes_of(const GridShape& box, const GridPart& part) {
   std::vector<GridBox> boxes;
-  GridBox whole{.extents = box.extent, .first = {}, .count = box.extent};
-  for (std::size_t axis = 0; axis < whole.extents.size(); ++axis) whole.extents[axis] *= part.boxes[axis];
   for (std::int64_t z = 0; z < part.boxes[0]; ++z) {
     for (std::int64_t y = 0; y < part.boxes[1]; ++y) {
       for (std::int64_t x = 0; x < part.boxes[2]; ++x) {
-        GridBox& one = boxes.emplace_back(whole);
-        one.first = {z * one.count[0], y * one.count[1], x * one.count[2]};
+        const GridPart other = part.at_box({z, y, x});
+        GridBox& one = boxes.emplace_back();
+        for (std::size_t axis = 0; axis < one.extents.size(); ++axis) {
+          one.extents[axis] = part.whole_extent(axis, box.extent[axis]);
+          one.first[axis] = other.first_point(axis, one.extents[axis]);
+          one.count[axis] = other.own_extent(axis, one.extents[axis]);
+        }
       }
     }
   }
@@ -85,8 +88,8 @@ void SamplePictures::observe(const StepContext& step, const ForwardPass& model, 
 
 std::vector<float> SamplePictures::whole(RankGroup& ranks, std::vector<float> own, int first,
                                          std::int64_t of_point) const {
-  own.resize(static_cast<std::size_t>(boxes_.front().points() * of_point));
   if (boxes_.size() == 1) {
+    own.resize(static_cast<std::size_t>(boxes_.front().points() * of_point));
     broadcast_large(ranks, std::as_writable_bytes(std::span(own)), first);
     return own;
   }
@@ -95,7 +98,8 @@ std::vector<float> SamplePictures::whole(RankGroup& ranks, std::vector<float> ow
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const GridBox& box = boxes_[i];
     const int owner = first + static_cast<int>(i);
-    std::vector<float> arriving = ranks.rank() == owner ? own : std::vector<float>(own.size());
+    std::vector<float> arriving = ranks.rank() == owner ? own : std::vector<float>();
+    arriving.resize(static_cast<std::size_t>(box.points() * of_point));
     broadcast_large(ranks, std::as_writable_bytes(std::span(arriving)), owner);
     if (ranks.rank() != 0) continue;
     box.for_lines([&](std::int64_t from, std::int64_t to) {

@@ -23,14 +23,14 @@ NodeShare share_of_node(RankGroup& ranks) {
           bytes / static_cast<std::size_t>(memory_is_host ? 1 : std::max(1, on_device))};
 }
 
-MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
+MemoryProblem shared_problem(const NetworkPlan& network, const Engines& engines, RankGroup& ranks,
                              const RunData* data, const std::optional<NodeShare>& share) {
   if (!memory_is_host) run_on_all(ranks, [&] { run_first_gemms(engines.gemm); });
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
   };
-  MemoryProblem problem{.network = std::move(network),
+  MemoryProblem problem{.network = network.of_largest_box(),
                         .engines = engines,
                         .processes = {share ? share->ranks_on_node : ranks.ranks_on_node(), process_memory()},
                         .data = data,

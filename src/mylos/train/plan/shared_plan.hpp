@@ -15,11 +15,13 @@ namespace mylos {
 /// call it, before they take memory.
 [[nodiscard]] NodeShare share_of_node(RankGroup& ranks);
 
-/// Returns the problem of all ranks: the largest process and the smallest budget. On a device, GEMM libraries
-/// first take the memory that they allocate at first use. All ranks must call it. `share`: where other runs
-/// use the same nodes. `engines` and `data` must outlive the result; `data` may be null.
-[[nodiscard]] MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
-                                           const RunData* data, const std::optional<NodeShare>& share = {});
+/// Returns the problem of all ranks: the largest box of samples, the largest process and the smallest budget.
+/// On a device, GEMM libraries first take the memory that they allocate at first use. All ranks must call it.
+/// `share`: where other runs use the same nodes. `engines` and `data` must outlive the result; `data` may be
+/// null.
+[[nodiscard]] MemoryProblem shared_problem(const NetworkPlan& network, const Engines& engines,
+                                           RankGroup& ranks, const RunData* data,
+                                           const std::optional<NodeShare>& share = {});
 
 /// Returns the division of samples that rank 0 chooses for mesh.space = "auto". All ranks call it. `problem`:
 /// of the network on one rank. Throws as choose_space().

@@ -163,7 +163,7 @@ void RunStart::plan_memory() {
       share_plan(problem, ranks(), source,
                  {.choose = [&](MemoryProblem& own) { return choose_plan(own, before); }, .adopt = adopt});
   if (ranks().rank() == 0 && !only_checks) parts.float_bytes = float_rank_bytes(problem);
-  parts.network = std::move(problem.network);
+  parts.network = problem.network.of_rank(parts.network.rank);
   if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
   if (!options().run.reproducible) return;
   if (const std::string note = thread_note(before, parts.memory.engines); !note.empty()) line(note);

@@ -53,7 +53,9 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
     of_sample.model *= static_cast<double>(rollout->options.steps);
     of_sample.recomputed *= static_cast<double>(rollout->options.steps);
   }
-  const auto boxes = static_cast<double>(parts.network.step.boxes);  // the chain is that of one
+  // The chain is that of a box.
+  const double boxes =
+      static_cast<double>(parts.network.step.boxes) / parts.network.options.model.part.weight();
   of_sample.model *= boxes;
   of_sample.recomputed *= boxes;
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;

@@ -60,7 +60,9 @@ void note_assembly(const Assembly& parts, RunState& state) {
   state.seed = parts.network.options.run.seed;
   state.gemm_engine = parts.engines->gemm().name();
   state.micro_batch = parts.network.step.micro_batch;
-  state.arena_bytes = static_cast<std::int64_t>(parts.trainer->model().activation_bytes());
+  const bool is_uneven = parts.network.options.model.part.is_uneven();  // replicas state the largest box
+  state.arena_bytes = static_cast<std::int64_t>(is_uneven ? parts.memory.arena_bytes()
+                                                          : parts.trainer->model().activation_bytes());
   state.rank_bytes = static_cast<std::int64_t>(parts.memory.rank_bytes());
   state.operations = plan_json(parts.memory);
 }

@@ -9,6 +9,7 @@
 #include "mylos/base/numbers/grid_box.hpp"
 #include "mylos/comm/ranks/mesh.hpp"
 #include "mylos/model/chain/parts.hpp"
+#include "mylos/model/network/grid_units.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/network/make_rollout_chain.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
@@ -49,12 +50,34 @@ RolloutOptions part_of(RolloutOptions rollout, const ModelOptions& model, const 
         rollout.steps);
   }
   FeedbackMap& feedback = rollout.feedback;
-  if (!feedback.counts.empty()) {
-    const std::vector<std::int64_t> extents(model.shape.begin(), model.shape.end() - 1);
-    feedback.counts = cut(feedback.counts, box_of(model.part, extents, "rollout"));
-  }
-  feedback.points /= model.part.count();
+  const std::vector<std::int64_t> extents(model.shape.begin(), model.shape.end() - 1);
+  const GridBox box = box_of(model.part, extents, "rollout");
+  if (!feedback.counts.empty()) feedback.counts = cut(feedback.counts, box);
+  feedback.points = feedback.points * box.points() / box.grid_points();
   return rollout;
+}
+
+/// Returns the units of the network's grids (grid_units()), which do not depend on the ranks. `before`: a
+/// plan that may have them, or null.
+std::vector<std::int64_t> units_of(const NetworkPlan* before, const Options& options) {
+  ModelOptions model = options.model;
+  if (before != nullptr) {
+    model.part = before->options.model.part;
+    if (before->options.mesh.space == options.mesh.space && before->options.model == model)
+      return before->options.mesh.units;
+  }
+  return grid_units(model, options.precision, options.mesh.space);
+}
+
+/// Sums are taken by equal boxes.
+void require_even_sums(const Options& options) {
+  if (options.mesh.units.empty() || options.mesh.sums.empty()) return;
+  fail_input(
+      errors::not_reproducible,
+      "mesh.sums takes sums over points by equal boxes, and mesh.space = [{}] divides the grids of the "
+      "network, [{}] with channels, into boxes that differ; give numbers of boxes that divide the "
+      "grids on all levels",
+      fmt::join(options.mesh.space, ", "), fmt::join(options.model.shape, ", "));
 }
 
 /// `before`: a plan to share with, or null.
@@ -62,6 +85,8 @@ NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int 
   NetworkPlan plan;
   require_axes("mesh.space", options.mesh.space, options.model.shape);
   require_axes("mesh.sums", options.mesh.sums, options.model.shape);
+  options.mesh.units = units_of(before, options);
+  require_even_sums(options);
   options.model.part = Mesh(options.mesh, rank, ranks).part();
   plan.step = make_step_plan(options, rank, ranks);
   const bool same_chain = before != nullptr && make_the_same_chain(*before, options, plan.step);
@@ -113,6 +138,14 @@ NetworkPlan NetworkPlan::with(Options changed, int others) const {
   return plan_like(this, std::move(changed), 0, others, input_gradients);
 }
 
+NetworkPlan NetworkPlan::of_rank(int other) const {
+  return other == rank ? *this : plan_like(this, options, other, ranks, input_gradients);
+}
+
+NetworkPlan NetworkPlan::of_largest_box() const {
+  return options.model.part.is_uneven() ? of_rank(rank - rank % mesh().boxes()) : *this;
+}
+
 NetworkPlan NetworkPlan::with_micro_batch(std::int64_t samples) const {
   Options changed = options;
   changed.data.micro_batch = samples;
@@ -131,8 +164,13 @@ std::string describe_mesh(const NetworkPlan& network) {
   const auto divide = [&](const std::array<std::int64_t, 3>& boxes) {
     const std::vector<std::int64_t> counts(boxes.end() - static_cast<std::ptrdiff_t>(extents.size()),
                                            boxes.end());
-    for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] /= counts[axis];
-    return fmt::format("{} boxes of {} points", fmt::join(counts, " x "), fmt::join(extents, " x "));
+    const bool is_uneven = boxes == part.boxes && part.is_uneven();
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      extents[axis] = is_uneven ? part.largest().own_extent(3 - extents.size() + axis, extents[axis])
+                                : extents[axis] / counts[axis];
+    }
+    return fmt::format("{} boxes of {}{} points", fmt::join(counts, " x "), is_uneven ? "up to " : "",
+                       fmt::join(extents, " x "));
   };
   std::string text;
   if (network.options.mesh.automatic)

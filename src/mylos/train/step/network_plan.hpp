@@ -43,6 +43,11 @@ struct NetworkPlan {
   [[nodiscard]] NetworkPlan with(Options changed, int others) const;
   /// Returns the chain that a pass of training runs: that of all copies of a rollout.
   [[nodiscard]] Chain training_chain() const { return rollout ? rollout->planned() : chain; }
+  /// Returns the plan of another rank, whose box of samples may have another size.
+  [[nodiscard]] NetworkPlan of_rank(int other) const;
+  /// Returns the plan of the rank with the largest box of this rank's samples: all of them agree on what it
+  /// can do.
+  [[nodiscard]] NetworkPlan of_largest_box() const;
   /// Returns the plan with this data.micro_batch.
   [[nodiscard]] NetworkPlan with_micro_batch(std::int64_t samples) const;
 };

@@ -14,8 +14,8 @@ namespace mylos {
   GridBox box;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     box.count[axis] = grid.extent[axis];
-    box.extents[axis] = grid.extent[axis] * part.boxes[axis];
-    box.first[axis] = grid.extent[axis] * part.at[axis];
+    box.extents[axis] = part.whole_extent(axis, grid.extent[axis]);
+    box.first[axis] = part.first_point(axis, box.extents[axis]);
   }
   return box;
 }

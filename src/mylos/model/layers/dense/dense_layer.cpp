@@ -16,8 +16,8 @@ void gather_boxes(GrowingChain& network) {
   options.name = network.name() + ".gather";
   options.shape = {.inner = box, .outer = box.extent};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    options.shape.outer[axis] *= part.boxes[axis];
-    options.shape.before[axis] = part.at[axis] * box.extent[axis];
+    options.shape.outer[axis] = part.whole_extent(axis, box.extent[axis]);
+    options.shape.before[axis] = part.first_point(axis, options.shape.outer[axis]);
   }
   options.boxes = part.count();
   options.type = network.types().without_weights(network.name(), "linear");

@@ -43,7 +43,7 @@ class GroupNormBlock final : public Block {
   struct Backward;
   /// Returns the values of a group in all boxes.
   [[nodiscard]] std::int64_t values() const {
-    return options_.part.count() * options_.grid.points() * (options_.grid.channels / options_.groups);
+    return options_.part.whole_points(options_.grid.extent) * (options_.grid.channels / options_.groups);
   }
 
   /// Computes the sums of each sample and group of this rank's box, and the gradients of the parameters.

@@ -139,7 +139,8 @@ void PoolBlock::average(const StepContext& context, const BlockMemory& memory) c
     return global_average_forward(context.exec, grid, memory.input, memory.output, own.kernels);
   global_sums(context.exec, grid, memory.input, own.sums.as<double>(), own.kernels);
   if (context.sample_ranks != nullptr) context.sample_ranks->add_up(context.exec, own.sums);
-  average_of_sums(context.exec, options_.part.count() * grid.points(), own.sums.as<double>(), memory.output);
+  const std::int64_t points = options_.part.whole_points(grid.extent);
+  average_of_sums(context.exec, points, own.sums.as<double>(), memory.output);
 }
 
 std::vector<SampleCall> PoolBlock::sample_calls(std::int64_t rows, const BlockPass& pass) const {
@@ -171,8 +172,12 @@ void PoolBlock::backward(const StepContext& context, const BlockMemory& memory,
                          const BlockGradients& gradients) const {
   if (gradients.input.empty()) return;
   const Region region("pool backward");
-  if (options_.pool == PoolType::global_average)
-    return global_average_backward(context.exec, options_.shape.input, gradients.output, gradients.input);
+  if (options_.pool == PoolType::global_average) {
+    const GridShape& grid = options_.shape.input;
+    const double mean_points = static_cast<double>(options_.part.whole_points(grid.extent)) /
+                               static_cast<double>(options_.part.count());
+    return global_average_backward(context.exec, grid, gradients.output, gradients.input, mean_points);
+  }
   const Backward own(*this, memory.input.rows(), memory.workspace);
   if (!split_)
     return pool_backward(context, options_.shape, memory.input, memory.output, gradients.output,

@@ -19,7 +19,7 @@ void require_same_points(const Options& options, const Chain& chain) {
   const GridShape& grid = chain.grids.back();
   const std::size_t lacking = grid.extent.size() - extents.size();
   for (std::size_t i = 0; i < extents.size(); ++i)
-    outputs.push_back(grid.extent[lacking + i] * options.model.part.boxes[lacking + i]);
+    outputs.push_back(options.model.part.whole_extent(lacking + i, grid.extent[lacking + i]));
   if (outputs == extents) return;
   fail_input(
       errors::keys_conflict,

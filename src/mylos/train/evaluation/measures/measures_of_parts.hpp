@@ -1,9 +1,10 @@
 // What evaluations measure of samples that mesh.space divides into boxes.
 //
 // A rank evaluates its box of each of its samples, and the sums of all ranks are added up. The loss and CRPS
-// are means over numbers, so that those over equal boxes are those over samples. R2 has sums of each number
-// of a sample, to which every rank adds those of its box. Measures of whole samples are refused, unless the
-// outputs are a vector, which each rank has whole.
+// are means over numbers, those of boxes with the weight of their points (OutputField::share), so that those
+// over boxes are those over samples. R2 has sums of each number of a sample, to which every rank adds those
+// of its box. Measures of whole samples are refused, unless the outputs are a vector, which each rank has
+// whole.
 #pragma once
 
 #include "mylos/base/places.hpp"

@@ -80,20 +80,31 @@ DivisionTrial try_divisions(const MemoryProblem& problem, std::int64_t boxes, in
   const std::vector<std::int64_t>& shape = problem.options().model.shape;
   const Space own = options.mesh.space.empty() ? Space(shape.size() - 1, 1) : options.mesh.space;
   if (boxes % boxes_of(own) != 0) return trial;
-  for (const Space& space : divisions(own, boxes / boxes_of(own), shape)) {
+  std::vector<Space> uneven;  // tried last: ranks with fewer points wait for the others
+  const auto try_to_take = [&](const Space& space, bool takes_uneven) {
     options.mesh.space = space;
     try {
       NetworkPlan plan = problem.network.with(options, ranks);
       require_measures_of_parts(plan.options, plan.chain, {});
+      if (!plan.options.mesh.units.empty() && !takes_uneven) {
+        uneven.push_back(space);
+        return;
+      }
       if (!trial.possible) trial.possible = plan;
       MemoryProblem divided = problem.with(std::move(plan));
       divided.starts = problem.starts;
-      if (!fits(divided)) continue;
-      trial.fitting = std::move(divided.network);
-      return trial;
+      if (fits(divided)) trial.fitting = std::move(divided.network);
     } catch (const Error& error) {  // the network or its data cannot be divided so
       if (trial.obstacle.empty()) trial.obstacle = fmt::format("{}: {}", described(space), error.message());
     }
+  };
+  for (const Space& space : divisions(own, boxes / boxes_of(own), shape)) {
+    try_to_take(space, false);
+    if (trial.fitting) return trial;
+  }
+  for (const Space& space : uneven) {
+    try_to_take(space, true);
+    if (trial.fitting) return trial;
   }
   return trial;
 }

@@ -63,7 +63,9 @@ StepExchanges step_exchanges(const NetworkPlan& network, const Schedule& schedul
   StepExchanges exchanges;
   exchanges.space = network.options.mesh.space;
   const GridShape grid = grid_of(network.options.model.shape);
-  exchanges.box_points = grid.points() / mesh.boxes();
+  exchanges.box_points = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    exchanges.box_points *= mesh.part().own_extent(axis, grid.extent[axis]);
   exchanges.halo_points = halo_points(chain);
   PassCalls calls;
   std::int64_t samples_of_calls = 0;
@@ -84,8 +86,21 @@ std::optional<StepExchanges> largest_exchanges(const NetworkPlan& network, const
   const GridPart part = network.mesh().part();
   if (!part.is_split()) return std::nullopt;
   const Extents& boxes = part.boxes;
-  const std::int64_t middle = (boxes[0] / 2 * boxes[1] + boxes[1] / 2) * boxes[2] + boxes[2] / 2;
-  return step_exchanges(network, schedule, static_cast<int>(middle));
+  const auto rank_of = [&](const Extents& at) {
+    return static_cast<int>((at[0] * boxes[1] + at[1]) * boxes[2] + at[2]);
+  };
+  if (!part.is_uneven())
+    return step_exchanges(network, schedule, rank_of({boxes[0] / 2, boxes[1] / 2, boxes[2] / 2}));
+  // The first boxes are the largest, and those that have two neighbours along an axis send to both.
+  std::optional<StepExchanges> largest;
+  for (std::int64_t box = 0; box < 8; ++box) {
+    Extents at = {box / 4, box / 2 % 2, box % 2};
+    for (std::size_t axis = 0; axis < 3; ++axis) at[axis] = std::min(at[axis], boxes[axis] - 1);
+    const int rank = rank_of(at);
+    const StepExchanges exchanges = step_exchanges(network.of_rank(rank), schedule, rank);
+    if (!largest || exchanges.sent().bytes > largest->sent().bytes) largest = exchanges;
+  }
+  return largest;
 }
 
 }  // namespace mylos

@@ -81,7 +81,8 @@ std::string note_on_transforms(const Chain& chain) {
     const SpectralConvolution* const spectral = block->spectral();
     if (spectral == nullptr) continue;
     const GridShape grid = whole_grid(spectral->shape());
-    const auto boxes = static_cast<double>(spectral->shape().part.count());
+    const double boxes =
+        static_cast<double>(grid.points()) / static_cast<double>(spectral->shape().input.points());
     const double ratio = spectral->transform_flops(1) * boxes / fft_flops(grid, 1);
     if (!(ratio > gemm_flops_per_fft_operation)) continue;
     text += fmt::format(
