@@ -69,6 +69,11 @@ std::vector<std::vector<std::int64_t>> divisions() {
   }
 }
 
+/// Returns the mesh on a rank, with the units of the grids of field_options().
+Mesh mesh_on(const std::vector<std::int64_t>& space, int rank) {
+  return {MeshOptions{.space = space, .units = {6, 7}}, rank, size_of(MPI_COMM_WORLD)};
+}
+
 /// Values of all groups' samples at a step.
 Matrix field_of(std::int64_t samples, std::uint64_t step, const char* what) {
   const Matrix view(what, static_cast<std::size_t>(samples), static_cast<std::size_t>(whole_columns));
@@ -137,7 +142,7 @@ struct Pair {
 
   explicit Pair(const std::vector<std::int64_t>& space, const OnlineOptions& own = {},
                 NormType norm = NormType::none)
-      : mesh(MeshOptions{.space = space, .units = {6, 7}}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD)),
+      : mesh(mesh_on(space, rank_of(MPI_COMM_WORLD))),
         samples(few * mesh.batch_ranks()),
         part(mesh, samples),
         boxes(field_options(space, norm), MPI_COMM_WORLD, own),
@@ -310,7 +315,8 @@ TEST(OnlineBoxes, RanksOfASampleThatDifferAreRefusedByName) {
   expect_error([&] { pair.boxes.infer(fewer, out); }, errors::bad_call, counts);
 
   const Matrix wide("x", few, static_cast<std::size_t>(whole_columns));
-  const std::string columns = std::to_string(pair.part.columns());
+  const Part of_last(mesh_on(space, ranks - 1), pair.samples);
+  const std::string columns = std::to_string(of_last.columns());
   const std::initializer_list<std::string_view> sizes = {last + ":", "[3, 336]", columns + " of the 336",
                                                          "model.inputs"};
   const Matrix& given = is_last ? wide : x;
