@@ -30,7 +30,8 @@ STRIDED = dict(model=dict(type="chain", loss="huber", channels=None, blocks=None
 def agree(command, whole, split, tolerance, what):
     """Losses of all steps, evaluations, and the last weights relative to how far they have moved at most."""
     numpy.testing.assert_allclose(losses_of(command, split), losses_of(command, whole), rtol=tolerance, err_msg=what)
-    evaluations = [[float(row["loss"]) for row in command.rows(f"{folder}/evaluations.csv")] for folder in (split, whole)]
+    evaluations = [[float(row[name]) for row in command.rows(f"{folder}/evaluations.csv") for name in ("loss", "r2") if row[name]]
+                   for folder in (split, whole)]
     numpy.testing.assert_allclose(*evaluations, rtol=tolerance, err_msg=what)
     a, b = (weights_of(last_checkpoint(command, folder)) for folder in (whole, split))
     assert a.keys() == b.keys()
@@ -99,7 +100,8 @@ def check_types_and_memory(command, full):
 
 
 def check_weights_and_rollouts(command, full):
-    cases = dict(rollout=dict(rollout=dict(steps=3, noise=0.1), model=dict(dropout=0.1)), masked_rollout=dict(rollout=dict(steps=2, detach=True), data__arrays=dict(mask="/sea")))
+    cases = dict(rollout=dict(rollout=dict(steps=3, noise=0.1), model=dict(dropout=0.1)),
+                 masked_rollout=dict(rollout=dict(steps=2, detach=True), data__arrays=dict(mask="/sea"), run=dict(metrics=["r2"])))
     if full:  # test_mesh_bits.py has the same of reproducible runs
         cases |= dict(areas=dict(data__weights=dict(file="plane.h5", array="/area")), masks=dict(data__arrays=dict(mask="/sea")),
                       average=dict(optimizer=dict(average=0.9)))
