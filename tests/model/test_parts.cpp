@@ -148,11 +148,12 @@ TEST(Parts, ConvolutionsWhoseBoxesDoNotMakeUpTheirGridAreRefused) {
           {1, 4, 1});
   refused({.kernel = {1}, .stride = {4}}, {"layer 'a'", "mesh.space", "height"}, 3 * 4 * 2, {1, 2, 1});
   refused({.kernel = {9}}, {"layer 'a'", "mesh.space", "3 points", "height"}, 12 * 16 * 2, {1, 4, 1});
-  refused({.kernel = {3}, .edges = Padding::reflect}, {"layer 'a'", "mesh.space", "height", "reflect"},
-          12 * 16 * 2);
+  refused({.kernel = {3}, .edges = Padding::reflect, .transposed = true},
+          {"layer 'a'", "mesh.space", "height", "reflect"}, 12 * 16 * 2);
   Edges globe;
   globe.by_axis = {Padding::pole, Padding::periodic};
-  refused({.kernel = {3}, .edges = globe}, {"layer 'a'", "mesh.space", "height", "poles"}, 12 * 16 * 2);
+  refused({.kernel = {7}, .edges = globe}, {"layer 'a'", "mesh.space", "3 points in height", "4"},
+          12 * 16 * 2, {1, 4, 1});
   refused({.kernel = {3}, .edges = globe}, {"layer 'a'", "mesh.space", "width", "poles of height"},
           12 * 16 * 2, {1, 1, 2});
 }

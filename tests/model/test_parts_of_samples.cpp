@@ -83,6 +83,7 @@ TEST(PartsOfSamples, EveryKindOfLayerThatTakesPartsIsThatOfWholeSamples) {
   up.kind = kinds::Conv{.kernel = {4}, .stride = {2}, .padding = {1}, .transposed = true};
   LayerOptions over_ranks = with_norm(conv("over_ranks", 4, {3}), NormType::batchnorm, Activation::relu);
   over_ranks.norm_over = NormOver::ranks;
+  std::get<kinds::Conv>(over_ranks.kind).edges = Padding::reflect;
   ModelOptions model =
       field({24, 24, 2}, 2,
             {{.kind = kinds::Coordinates{}},

@@ -54,6 +54,25 @@ std::vector<Case> cases() {
         .kernel = {3, 3, 3},
         .padding = {1, 1, 1},
         .padding_kind = {PaddingKind::zero, PaddingKind::pole, periodic}}},
+      {"mirror",
+       {.input = {{1, 12, 12}, 4},
+        .outputs = 6,
+        .kernel = {1, 3, 5},
+        .padding = {0, 1, 2},
+        .padding_kind = PaddingKind::reflect}},
+      {"mirror_strided",
+       {.input = {{1, 24, 24}, 3},
+        .outputs = 4,
+        .kernel = {1, 3, 4},
+        .stride = {1, 2, 2},
+        .padding = {0, 1, 1},
+        .padding_kind = {PaddingKind::zero, PaddingKind::reflect, PaddingKind::zero}}},
+      {"globe",
+       {.input = {{4, 12, 8}, 3},
+        .outputs = 4,
+        .kernel = {3, 5, 3},
+        .padding = {1, 2, 1},
+        .padding_kind = {PaddingKind::reflect, PaddingKind::pole, periodic}}},
       {"strided",
        {.input = {{1, 24, 24}, 4},
         .outputs = 6,
@@ -153,10 +172,12 @@ bool fits(const ConvolutionShape& shape, const GridPart& part) {
   if (!test::divides(part, shape.input.extent) || !test::divides(part, output.extent)) return false;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (!part.is_split(axis)) continue;
-    if (shape.padding_kind[axis] == PaddingKind::pole) return false;
     if (shape.padding_kind[axis] == periodic && shape.padding_kind.axis_of(PaddingKind::pole) >= 0)
       return false;
     const std::int64_t from = (shape.transposed ? output : shape.input).extent[axis] / part.boxes[axis];
+    const bool mirrors =
+        shape.padding_kind[axis] == PaddingKind::reflect || shape.padding_kind[axis] == PaddingKind::pole;
+    if (mirrors && from <= shape.padding[axis]) return false;
     if (from % shape.stride[axis] != 0) return false;
   }
   return true;

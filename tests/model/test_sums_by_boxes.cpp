@@ -59,6 +59,8 @@ TEST(SumsByBoxes, HaveTheBitsOfEveryDivision) {
   std::get<kinds::Conv>(ring.kind).edges = Padding::periodic;
   LayerOptions grouped = conv("grouped", 4, {3}, {2});
   std::get<kinds::Conv>(grouped.kind).groups = 2;
+  LayerOptions mirrored = with_norm(conv("mirrored", 4, {3}), NormType::groupnorm, Activation::relu);
+  std::get<kinds::Conv>(mirrored.kind).edges = Padding::reflect;
   LayerOptions up{.kind = kinds::Conv{.kernel = {4}, .stride = {2}, .padding = {1}, .transposed = true},
                   .name = "up",
                   .outputs = 6};
@@ -70,7 +72,7 @@ TEST(SumsByBoxes, HaveTheBitsOfEveryDivision) {
                               with_norm(grouped, NormType::layernorm, Activation::silu),
                               {.kind = kinds::Norm{}, .norm = NormType::rmsnorm},
                               up,
-                              with_norm(conv("dilated", 4, {3}), NormType::groupnorm, Activation::relu),
+                              mirrored,
                               {.kind = kinds::Add{.gated = true}, .skip_from = "ring"},
                               conv("head", 2, {1})});
   for (const DType compute : {DType::fp32, DType::bf16, DType::fp16})

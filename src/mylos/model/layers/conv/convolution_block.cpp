@@ -15,12 +15,7 @@ namespace mylos {
 namespace {
 constexpr std::size_t saves_pre_activation = 0;  // variant "all"
 
-/// Takes memory for a matrix with the points around its boxes; empty if there are none.
-Tensor take_extended(Pieces& pieces, const Halo& halo, DType type, std::int64_t rows) {
-  return halo.none() ? Tensor() : pieces.take_tensor(type, rows, halo.extended().columns());
-}
-
-/// Extends a matrix into that memory.
+/// Extends a matrix by the points around its boxes; as it is if there are none.
 ConstTensor extend_box(const StepContext& context, const Halo& halo, const ConstTensor& matrix,
                        const Tensor& extended, std::byte* workspace) {
   if (extended.empty()) return matrix;
@@ -44,7 +39,7 @@ struct ConvolutionBlock::Forward {
       : pieces(workspace),
         input(
             take_copy(pieces, block.options_.input_type, block.options_.type, rows, block.signature_.inputs)),
-        extended(take_extended(pieces, block.split_.input, block.options_.type, rows)),
+        extended(block.split_.input.take_extended(pieces, block.options_.type, rows)),
         products(pieces.take_bytes(block.workspace_bytes(engines, rows))) {}
 
   Pieces pieces;
@@ -59,12 +54,13 @@ struct ConvolutionBlock::Backward {
       : pieces(workspace) {
     const ConvolutionOptions& options = block.options_;
     input = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
-    extended = take_extended(pieces, block.split_.input, options.type, rows);
+    extended = block.split_.input.take_extended(pieces, options.type, rows);
     if (recomputes) pre_activation = pieces.take_tensor(options.type, rows, block.signature_.outputs);
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
+    if (!options.first) surplus_gradient = block.split_.surplus.take_extended(pieces, options.type, rows);
     if (block.extends_gradient())
-      extended_gradient = take_extended(pieces, block.split_.output, options.type, rows);
+      extended_gradient = block.split_.output.take_extended(pieces, options.type, rows);
     input_of_box = block.input_boxes_.take_points(pieces, options.type, rows);
     gradient_of_box = block.output_boxes_.take_points(pieces, options.type, rows);
     weight_sums = block.input_boxes_.take_sums(pieces, DType::fp32,
@@ -78,6 +74,7 @@ struct ConvolutionBlock::Backward {
   Tensor extended;
   Tensor pre_activation;     // recomputed
   Tensor input_gradient;     // before the cast to the input's type
+  Tensor surplus_gradient;   // of the input with the points around it
   Tensor extended_gradient;  // of the output
   Tensor input_of_box;       // of sums
   Tensor gradient_of_box;    // of its output
@@ -105,7 +102,10 @@ ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
                  .output_type = options_.type,
                  .compute_type = options_.type},
       dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name),
-      output_box_(box_of_part(output_, options_.part)) {}
+      output_box_(box_of_part(output_, options_.part)) {
+  for (const ConvolutionShape& shape : backward_of_boxes(options_.shape, options_.part))
+    backward_of_boxes_.emplace_back(shape, options_.type);
+}
 
 std::vector<ParameterSpec> convolution_parameters(const ConvolutionShape& shape, bool bias, DType type,
                                                   DType gradient_type) {
@@ -173,9 +173,13 @@ BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) cons
 }
 
 std::size_t ConvolutionBlock::workspace_bytes(const Engines& engines, std::int64_t rows) const {
-  return std::max({forward_.workspace_bytes(engines, rows), backward_.workspace_bytes(engines, rows),
-                   sums().workspace_bytes(engines, rows), split_.input.workspace_bytes(options_.type, rows),
-                   split_.output.workspace_bytes(options_.type, rows)});
+  std::size_t bytes =
+      std::max({forward_.workspace_bytes(engines, rows), backward_.workspace_bytes(engines, rows),
+                sums().workspace_bytes(engines, rows), split_.input.workspace_bytes(options_.type, rows),
+                split_.output.workspace_bytes(options_.type, rows)});
+  for (const Convolution& backward : backward_of_boxes_)
+    bytes = std::max(bytes, backward.workspace_bytes(engines, rows));
+  return bytes;
 }
 
 /// Of the operations of the box: those of convolutions that read more points by their definition do not
@@ -184,9 +188,10 @@ SparedFlops ConvolutionBlock::spared_flops(const Engines& engines) const {
   const auto of_box = [&](const Convolution& convolution, double spared, int times = 1) {
     return std::max(0.0, times * (spared - flops_of(convolution.shape())) + flops_of(options_.shape));
   };
+  const Convolution& backward = backward_of_boxes_.empty() ? backward_ : backward_of_boxes_.front();
   return {
       .forward = of_box(forward_, forward_.spared_flops(engines).forward),
-      .input_gradient = of_box(backward_, backward_.spared_flops(engines).input_gradient),
+      .input_gradient = of_box(backward, backward.spared_flops(engines).input_gradient),
       .weight_gradient = of_box(sums(), sums().spared_flops(engines).weight_gradient, input_boxes_.count())};
 }
 
@@ -248,8 +253,11 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? own.input_gradient : gradients.input;
-    backward_.input_gradient(context.exec, context.engines, around, memory.weights["weight"], dx,
+    const bool drops = !own.surplus_gradient.empty();
+    const Tensor& computed = drops ? own.surplus_gradient : dx;
+    backward_.input_gradient(context.exec, context.engines, around, memory.weights["weight"], computed,
                              own.products);
+    if (drops) crop_grid(context.exec, split_.surplus.margins(), computed, dx);
     if (casts) convert(context.exec, dx, gradients.input);
   }
   if (!gradients.wants_weights) return;

@@ -80,7 +80,8 @@ class ConvolutionBlock final : public Block {
   SplitConvolution split_;
   GridShape output_;
   Convolution forward_;
-  Convolution backward_;  // of the input's gradient; the same without parts
+  Convolution backward_;                        // of the input's gradient; the same without parts
+  std::vector<Convolution> backward_of_boxes_;  // if they differ: ranks take the memory of the largest
   SumBoxes input_boxes_;
   SumBoxes output_boxes_;
   std::optional<Convolution> sums_of_box_;  // if there are several

@@ -1,5 +1,6 @@
 #include "mylos/model/layers/conv/split_convolution.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "mylos/base/error.hpp"
@@ -7,6 +8,17 @@
 
 namespace mylos {
 namespace {
+
+/// Returns whether points of the grid stand for those beyond the axis' edges, from the same edge.
+bool is_mirror(const ConvolutionShape& shape, std::size_t axis) {
+  const PaddingKind kind = shape.padding_kind[axis];
+  return shape.padding[axis] > 0 && (kind == PaddingKind::reflect || kind == PaddingKind::pole);
+}
+
+bool has_mirrors(const ConvolutionShape& shape, const GridPart& part) {
+  const auto is_one = [&](std::size_t axis) { return part.has_boxes(axis) && is_mirror(shape, axis); };
+  return is_one(0) || is_one(1) || is_one(2);
+}
 
 void require_axis(const ConvolutionShape& shape, std::size_t axis) {
   const std::int64_t from = shape.input.extent[axis];
@@ -27,12 +39,12 @@ void require_axis(const ConvolutionShape& shape, std::size_t axis) {
         "loses none, or divide another axis",
         from, axis_names[axis], to, stride, stride);
   }
-  const PaddingKind kind = shape.padding_kind[axis];
-  if (shape.padding[axis] == 0 || kind == PaddingKind::zero || kind == PaddingKind::periodic) return;
+  if (!shape.transposed || !is_mirror(shape, axis)) return;
   fail_input(errors::bad_layer,
-             "mesh.space divides {}, whose edges are {}; only axes whose edges are zero or periodic can be "
-             "divided",
-             axis_names[axis], kind == PaddingKind::pole ? "poles" : "mirrors (\"reflect\")");
+             "mesh.space divides {}, whose edges are {}; a transposed convolution can only divide axes whose "
+             "edges are zero or periodic",
+             axis_names[axis],
+             shape.padding_kind[axis] == PaddingKind::pole ? "poles" : "mirrors (\"reflect\")");
 }
 
 void require_meridians(const ConvolutionShape& shape, const GridPart& part) {
@@ -62,12 +74,43 @@ std::array<bool, 3> periodic_axes(const PaddingKinds& edges) {
   return {is_periodic(0), is_periodic(1), is_periodic(2)};
 }
 
+/// Returns what lies beyond the edges of the whole grid, except what the ranks send.
+PaddingKinds edges_of_box(const ConvolutionShape& shape, const GridPart& part) {
+  PaddingKinds edges = shape.padding_kind;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (part.has_boxes(axis) && edges[axis] == PaddingKind::periodic) edges[axis] = PaddingKind::zero;
+  return edges;
+}
+
+/// Replaces the backward pass by that of the layer on a larger box.
+void widen(SplitConvolution& split, const ConvolutionShape& shape, const GridPart& part) {
+  const GridShape output = output_grid(shape);
+  const std::array<bool, 3> periodic = periodic_axes(shape.padding_kind);
+  HaloWidths points, windows = split.output.widths();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!part.has_boxes(axis)) continue;
+    const std::int64_t stride = shape.stride[axis];
+    // Beyond the points that the mirrors at its ends reach.
+    const std::int64_t reached = is_mirror(shape, axis) ? shape.padding[axis] / stride + 1 : 0;
+    const std::int64_t count = std::max({windows.before[axis], windows.after[axis], reached});
+    windows.before[axis] = windows.after[axis] = count;
+    points.before[axis] = points.after[axis] = count * stride;
+  }
+  split.surplus = Halo(shape.input, points, periodic).inside(part);
+  split.output = Halo(output, windows, periodic).inside(part);
+  split.input = split.input.with_edges(edges_of_box(shape, part), part);
+  split.backward = shape;
+  split.backward.input = split.surplus.extended();
+  split.backward.padding_kind = edges_of_box(shape, part);
+}
+
 }  // namespace
 
 SplitConvolution split(const ConvolutionShape& shape, const GridPart& part) {
   check(shape);
   const GridShape output = output_grid(shape);
-  if (!part.has_boxes()) return {shape, shape, Halo(shape.input, {}, {}), Halo(output, {}, {})};
+  const Halo none(shape.input, {}, {});
+  if (!part.has_boxes()) return {shape, shape, none, Halo(output, {}, {}), none};
   require_meridians(shape, part);
   ConvolutionShape map = without_padding(shape, part);
   ConvolutionShape adjoint = map;
@@ -91,8 +134,18 @@ SplitConvolution split(const ConvolutionShape& shape, const GridPart& part) {
   }
   const std::array<bool, 3> periodic = periodic_axes(shape.padding_kind);
   if (shape.transposed)
-    return {adjoint, map, Halo(shape.input, of_adjoint, periodic), Halo(output, of_map, periodic)};
-  return {map, adjoint, Halo(shape.input, of_map, periodic), Halo(output, of_adjoint, periodic)};
+    return {adjoint, map, Halo(shape.input, of_adjoint, periodic), Halo(output, of_map, periodic), none};
+  SplitConvolution result{map, adjoint, Halo(shape.input, of_map, periodic),
+                          Halo(output, of_adjoint, periodic), none};
+  if (has_mirrors(shape, part)) widen(result, shape, part);
+  return result;
+}
+
+std::vector<ConvolutionShape> backward_of_boxes(const ConvolutionShape& shape, const GridPart& part) {
+  std::vector<ConvolutionShape> shapes;
+  if (!has_mirrors(shape, part)) return shapes;
+  for (const GridPart& box : parts_by_edges(part)) shapes.push_back(split(shape, box).backward);
+  return shapes;
 }
 
 }  // namespace mylos
