@@ -151,7 +151,8 @@ def check_prepared(command):
 def check_refusals(command):
     write_plane(command.folder / "plane.h5")
     train(command, "refused")
-    train(command, "deep", model=dict(channels=[4, 4, 4]))
+    train(command, "deep", model=dict(channels=[4, 4, 4], edges="reflect"))
+    predict_both(command, "deep", "plane.h5", (("2,1", 2),))
 
     def refuse(error, *parts, run="refused", space="2,1", ranks=2, more=(), output="out.h5"):
         command.must_refuse(["predict", run, "plane.h5", output, "--space", space, *more], error, "--space", *parts, ranks=ranks)
@@ -164,8 +165,6 @@ def check_refusals(command):
     refuse("bad-argument", "out.h5", output="out.csv")
     refuse("bad-argument", "--flags", more=["--flags", "flags.csv"])
     refuse("bad-argument", "--mc-dropout", more=["--mc-dropout", "3"])
-    train(command, "reflect", model=dict(edges="reflect"))
-    refuse("bad-layer", "reflect", run="reflect")
     places = dict(model=dict(type="chain", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None),
                   layers=[layer("positions"), layer("conv", outputs=2, kernel=3)])
     train(command, "positions", **places)

@@ -135,7 +135,6 @@ def check_refusals(command):
     refuse("wrong-rank-count", ranks=3)
     refuse("keys-conflict", space="[1, 3]", ranks=3, model=dict(channels=[4, 4, 4, 4]))  # the coarsest level has two columns
     refuse("keys-conflict", space="[2]")
-    refuse("bad-layer", model=dict(edges="reflect"))
     refuse("keys-conflict", model=dict(loss="relative_l2"))
     refuse("keys-conflict", "pad", model=FNO["model"] | dict(padding=[0.25, 0]))
     command.write("places.toml", plane_deck(**{**STRIDED, "layers": [*STRIDED["layers"], layer("positions")]}))

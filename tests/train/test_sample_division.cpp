@@ -134,8 +134,11 @@ TEST(SampleDivision, RanksThatHaveNoSampleOfTheirOwnShareOne) {
 
 TEST(SampleDivision, NetworksThatCannotBeDividedKeepWholeSamples) {
   Field field(4);
-  for (LayerOptions& layer : field.options.model.chain)
-    std::get<kinds::Conv>(layer.kind).edges = Padding::reflect;
+  for (LayerOptions& layer : field.options.model.chain) {
+    auto& convolution = std::get<kinds::Conv>(layer.kind);
+    convolution.edges = Padding::reflect;
+    convolution.transposed = true;
+  }
   EXPECT_EQ(field.chosen(plenty, 2), (Space{1, 1}));
   EXPECT_TRUE(test::refuses(errors::does_not_fit, {"whole samples", "mesh.space = \"auto\"", "reflect"},
                             [&] { static_cast<void>(field.chosen(1 << 16, 2)); }));
