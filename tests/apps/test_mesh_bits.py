@@ -97,7 +97,7 @@ def check_refusals(command):
     refuse("not-reproducible", "mesh.sums", "global_pool", sums=[2, 2], **CHAIN | dict(layers=gate))
     refuse("not-reproducible", "mesh.space", "data.micro_batch", ranks=2, sums=[2, 2], keys=["mesh.space=[2, 1]"], data=dict(micro_batch=2))
     refuse("keys-conflict", "mesh.sums", "24", sums=[16, 1])
-    refuse("keys-conflict", "mesh.sums", "height", sums=[8, 1])  # of 3 points, which a pool halves
+    refuse("bad-layer", "mesh.sums", "height", sums=[8, 1])  # of 3 points, which a pool halves
 
 
 run_cases(check_divisions, check_types_and_memory, check_losses, check_restarts, check_refusals)

@@ -67,9 +67,10 @@ inline std::vector<std::vector<std::int64_t>> divisions() {
   }
 }
 
-/// Returns the mesh on a rank, with the units of the grids of field_options().
-inline Mesh mesh_on(const std::vector<std::int64_t>& space, int rank) {
-  return {MeshOptions{.space = space, .units = {6, 7}}, rank, size_of(MPI_COMM_WORLD)};
+/// Returns the mesh on a rank. `units`: of the network's grids; those of field_options().
+inline Mesh mesh_on(const std::vector<std::int64_t>& space, int rank,
+                    std::vector<std::int64_t> units = {6, 7}) {
+  return {MeshOptions{.space = space, .units = std::move(units)}, rank, size_of(MPI_COMM_WORLD)};
 }
 
 /// Values of all groups' samples at a step.

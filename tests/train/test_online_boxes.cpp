@@ -140,7 +140,7 @@ TEST(OnlineBoxes, VectorsAreTheSameOnAllRanksOfASample) {
     options.mesh = {};
     options.data.micro_batch = 12;
     OnlineTrainer whole(options, MPI_COMM_SELF, {.input_gradients = true});
-    const Mesh mesh(MeshOptions{.space = space}, rank_of(MPI_COMM_WORLD), size_of(MPI_COMM_WORLD));
+    const Mesh mesh = mesh_on(space, rank_of(MPI_COMM_WORLD), {extent[0], extent[1]});
     const Part part(mesh, few * mesh.batch_ranks());
     const Matrix x = field_of(few * mesh.batch_ranks(), 0, "x");
     const auto pass = [&](OnlineTrainer& online, const Matrix& inputs, int parts) {
