@@ -10,6 +10,7 @@ import h5py
 import numpy
 
 from support.cases import run_cases
+from support.decks import layer
 from support.mesh import plane_deck, write_plane
 from support.run_folders import compare_runs, last_checkpoint, losses_of, weights_of
 
@@ -46,6 +47,28 @@ def check_training(command):
         for name in a:
             numpy.testing.assert_allclose(a[name], b[name], atol=2e-5, err_msg=f"{folder} {name}")
     compare_runs(command, "unet-2", "unet-again")
+
+
+MIXED = [layer("conv", outputs=6, kernel=3, edges="reflect", activation="gelu", norm="groupnorm", norm_groups=2, dropout=0.1, name="first"),
+         layer("max_pool", kernel=3, stride=2, padding=1), layer("conv", outputs=8, kernel=3, edges="periodic", activation="tanh"),
+         layer("upsample", factor=2, between="linear"), layer("add", skip_from="first"), layer("coordinates"),
+         layer("conv", outputs=2, kernel=3, edges="reflect")]
+CHAIN = dict(type="chain", channels=None, blocks=None, fields=None, edges=None, norm=None, activation=None)
+
+
+def check_together(command):
+    """What reads points of neighbours, what is drawn by place, and what counts points or targets, on 36 x 18 points."""
+    write_plane(command.folder / "plane.h5", high=36, wide=18)
+    cases = dict(gaps=dict(model=CHAIN, layers=[*MIXED[:4], layer("conv", outputs=2, kernel=3, edges="reflect")], run=dict(metrics=["r2"]),
+                           data__arrays=dict(inputs=["/w", "/v"], targets=["/w", "/v"], missing=["/w"])),
+                 areas=dict(model=CHAIN | dict(loss="huber"), layers=[*MIXED[:4], *MIXED[5:]], **AREAS),
+                 rollout=dict(rollout=dict(steps=2, noise=0.1), model=dict(channels=[4, 6], edges="reflect")))
+    for name, sections in cases.items():
+        command.write(f"{name}.toml", plane_deck(**TILES, **sections))
+        command.must("train", f"{name}.toml", f"run.folder={name}")
+        for space, ranks in (("[4, 1]", 4), ("[1, 2]", 2), ("[1, 2]", 4)):
+            command.must("train", f"{name}.toml", f"run.folder={name}-{space[1]}-{ranks}", f"mesh.space={space}", ranks=ranks)
+            agree(command, name, f"{name}-{space[1]}-{ranks}", 1e-4)
 
 
 def check_exchanges(command):
@@ -97,4 +120,4 @@ def check_refusals(command):
     command.must_refuse(["train", "halo.toml"], "bad-layer", "mesh.space", "2 points", ranks=4)
 
 
-run_cases(check_training, check_exchanges, check_trained, check_refusals)
+run_cases(check_training, check_together, check_exchanges, check_trained, check_refusals)

@@ -5,10 +5,8 @@
 #include <cmath>
 
 #include "data/box_builders.hpp"
-#include "mylos/base/errors/combinations.hpp"
 #include "mylos/data/files/scaling/normalizer_of_box.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "support/refusal.hpp"
 
 namespace mylos::boxes_of_run_test {
 
@@ -149,17 +147,15 @@ TEST(BoxesOfRun, AreThoseOfMaskedArraysAndRollouts) {
     EXPECT_EQ(of_box.inputs.scale[i] == 0, i % 3 == 0) << i;
 }
 
-TEST(BoxesOfRun, RefuseAugmentation) {
+TEST(BoxesOfRun, AreThoseOfSamplesFlippedAlongAWholeAxis) {
   const TemporaryFolder folder;
   Options options;
   options.data.train = write_grid(folder / "a.h5", 20);
-  options.data.batch = 4;
+  options.data.test = write_grid(folder / "b.h5", 7);
+  options.data.batch = 6;
   options.data.augment.flip_horizontal = true;
   options.model.loss = losses::Mse{};
-  const auto data = open_run_data(options);
-  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"data.augment", "mesh.space"}, [&] {
-    (void)data->training_batches({}, {.part = {{1, 2, 1}, {}}});
-  }));
+  expect_boxes_of_batches(options, {{4, 6}, 2, 1}, {1, 2, 1});
 }
 
 }  // namespace mylos::boxes_of_run_test

@@ -142,11 +142,11 @@ def check_divided(scaling):
     said = scaling.must("divided", "--machine", "here", "--ranks", "1,2,4", "--type", "fp32", "--steps", 3, "--within", "1e9",
                         "--patience", 0, *field).stdout
     assert said.count(" exact ") == 3 and " NO " not in said, said
-    predicted = scaling.must("divided", "--ranks", "1,8,64", "--box", "8,8", *field).stdout
+    predicted = scaling.must("divided", "--ranks", "1,8,256", "--box", "8,8", *field).stdout
     rows = re.findall(r"^ +(\d+) +(\d+ x \d+|whole) +[\d.]+ +([\d.]+) ", predicted, re.MULTILINE)
     assert [(int(ranks), space) for ranks, space, _ in rows] == [
-        (1, "whole"), (8, "4 x 2"),  # strong: 64 boxes would be smaller than what neighbours read of them
-        (1, "whole"), (8, "4 x 2"), (64, "4 x 2"), (1, "whole"), (8, "4 x 2"), (64, "8 x 8")], predicted
+        (1, "whole"), (8, "4 x 2"),  # strong: 256 boxes are more than there are points on the second level
+        (1, "whole"), (8, "4 x 2"), (256, "4 x 2"), (1, "whole"), (8, "4 x 2"), (256, "16 x 16")], predicted
     assert all((float(exchange) > 0) == (space != "whole") for _, space, exchange in rows), predicted
     assert "left out: strong" in predicted, predicted
 

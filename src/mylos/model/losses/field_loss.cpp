@@ -29,8 +29,7 @@ FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input)
       skips_missing_(model.has_missing_targets) {
   const LossTraits& traits = traits_of(model.loss);
   const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
-  const bool is_of_points = input.shape.axes > 0 && traits.is_mean && !skips_missing_;
-  const double share = is_of_points ? model.part.weight() : 1;
+  const double share = input.shape.axes > 0 && traits.is_mean ? model.part.weight() : 1;
   const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights || share != 1;
   if (input.shape.axes == 0) {
     if (!needs_grid) return;
