@@ -307,7 +307,9 @@ class Deck:
         if source.random() < 0.3:
             optimizer["average"] = 0.9
         if source.random() < 0.3:
-            optimizer["groups"] = [dict(match=source.choice(["*/bias", "last/*"]) if self.layers else "*/bias", frozen=True)]
+            frozen = source.choice(["*/bias", "last/*"]) if self.layers else "*/bias"
+            others = any(layer["kind"] in ("conv", "spectral") for layer in self.layers[:-1])
+            optimizer["groups"] = [dict(match=frozen if others else "*/bias", frozen=True)]
         sections["optimizer"] = optimizer
         if self.compute != "fp32" and source.random() < 0.15:
             sections["precision"]["masters"] = "none"
