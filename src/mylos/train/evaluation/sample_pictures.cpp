@@ -17,18 +17,13 @@ constexpr std::int64_t max_channels = 3;
 
 /// Returns the boxes of the ranks that share samples, in their order.
 std::vector<GridBox> boxes_of(const GridShape& box, const GridPart& part) {
+  std::vector<std::int64_t> whole;
+  for (std::size_t axis = 0; axis < 3; ++axis) whole.push_back(part.whole_extent(axis, box.extent[axis]));
   std::vector<GridBox> boxes;
   for (std::int64_t z = 0; z < part.boxes[0]; ++z) {
     for (std::int64_t y = 0; y < part.boxes[1]; ++y) {
-      for (std::int64_t x = 0; x < part.boxes[2]; ++x) {
-        const GridPart other = part.at_box({z, y, x});
-        GridBox& one = boxes.emplace_back();
-        for (std::size_t axis = 0; axis < one.extents.size(); ++axis) {
-          one.extents[axis] = part.whole_extent(axis, box.extent[axis]);
-          one.first[axis] = other.first_point(axis, one.extents[axis]);
-          one.count[axis] = other.own_extent(axis, one.extents[axis]);
-        }
-      }
+      for (std::int64_t x = 0; x < part.boxes[2]; ++x)
+        boxes.push_back(box_of(part.at_box({z, y, x}), whole, "mesh.space"));
     }
   }
   return boxes;

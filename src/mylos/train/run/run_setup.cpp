@@ -13,7 +13,6 @@
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
-#include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/history/run_starts.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/recompute_settings.hpp"

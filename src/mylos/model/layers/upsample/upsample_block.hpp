@@ -3,8 +3,8 @@
 #pragma once
 
 #include <optional>
-#include "mylos/kernels/grid/upsample.hpp"
 
+#include "mylos/kernels/grid/upsample.hpp"
 #include "mylos/model/block.hpp"
 #include "mylos/model/layers/upsample/split_upsample.hpp"
 
